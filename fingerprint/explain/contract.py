@@ -1,0 +1,206 @@
+"""The JSON contract of `diff`: what reports and gates are made of, and nothing else.
+
+Its schema is published (`fingerprint schema diff`). Adding a field is safe; renaming or removing one
+needs a new number in `schema`.
+"""
+
+from typing import Any, Literal, Mapping
+
+import msgspec
+
+from fingerprint.metrics import Better
+from probes.kit.facts import Kind
+
+SCHEMA: Literal["fingerprint.diff/1"] = "fingerprint.diff/1"
+
+Likelihood = Literal["likely", "possible", "unlikely"]
+MetricVerdict = Literal["worse", "better", "same", "changed", "unassessed"]
+ChangeVerdict = Literal[
+    "changed",
+    "another part",
+    "appeared",
+    "vanished",
+    "went dark",
+    "came to light",
+    "not comparable",
+    "grew",
+    "was reset",
+    "changed during the run",
+]
+
+
+class Contract(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the contract: every field is always written."""
+
+
+class Attempt(Contract, frozen=True):
+    """One start of a run. ended: as `closed` tells it, in words. epochs: name -> identity (boot id, ...)."""
+
+    id: str
+    attempt: int
+    started: str
+    ended: str
+    epochs: Mapping[str, str]
+
+
+class Side(Contract, frozen=True):
+    """One of the two runs, or a single snapshot (then without attempts)."""
+
+    name: str
+    host: str
+    command: str
+    attempts: tuple[Attempt, ...]
+
+
+class Comparable(Contract, frozen=True):
+    """Whether it was the same experiment. None: not known."""
+
+    same_host: bool | None
+    same_gpus: bool | None
+    same_workload: bool | None
+    same_command: bool | None
+    epochs_crossed: tuple[str, ...]
+    says: str
+
+
+class Pair(Contract, frozen=True):
+    a: str
+    b: str
+    how: str
+
+
+class Spread(Contract, frozen=True):
+    median: float
+    n: int
+
+
+class MetricChange(Contract, frozen=True):
+    """ratio: b/a of the medians. ci: its 95 % interval where there is one. a or b None: not measured there."""
+
+    name: str
+    unit: str
+    better: Better
+    a: Spread | None
+    b: Spread | None
+    ratio: float | None
+    ci: tuple[float, float] | None
+    verdict: MetricVerdict
+    says: str
+
+
+class Evidence(Contract, frozen=True):
+    fact: str
+    a: Any
+    b: Any
+    says: str
+
+
+class Range(Contract, frozen=True):
+    low: float
+    high: float
+    unit: str
+
+
+class Suspect(Contract, frozen=True):
+    """One changed state that can have moved the number.
+
+    facts: paths or globs. on: how many of how many devices, or empty. score: 0..1, orders the suspects.
+    consequences: facts whose change follows from this one. bracket: times between which it changed.
+    """
+
+    rank: int
+    facts: tuple[str, ...]
+    before: Any
+    after: Any
+    unit: str
+    on: str
+    likelihood: Likelihood
+    score: float
+    explains: Range | None
+    explains_why_not: str | None
+    mechanism: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    against: tuple[Evidence, ...]
+    consequences: tuple[str, ...]
+    bracket: tuple[str, str] | None
+    check: str
+    restore: str | None
+
+
+class ChangedFact(Contract, frozen=True):
+    """before, after: the value, or {"gap": code} or {"redacted": true}. values: per device where they differ.
+
+    follows: the fact that it is a consequence of. suspect: rank of the suspect it belongs to. context: never a suspect.
+    """
+
+    fact: str
+    kind: Kind
+    verdict: ChangeVerdict
+    before: Any
+    after: Any
+    unit: str
+    on: str
+    values: Mapping[str, tuple[Any, Any]]
+    follows: str | None
+    suspect: int | None
+    context: bool
+    says: str
+
+
+class Group(Contract, frozen=True):
+    title: str
+    facts: int
+    says: str
+
+
+class RuledOut(Contract, frozen=True):
+    """Facts seen equal in both."""
+
+    count: int
+    groups: tuple[Group, ...]
+
+
+class Unknown(Contract, frozen=True):
+    """A fact, or a section that failed whole, without a value on one side or both: `seen`, or the gap's code."""
+
+    fact: str
+    a: str
+    b: str
+    says: str
+
+
+class During(Contract, frozen=True):
+    """What was observed while the runs ran: a distribution or growth on each side."""
+
+    fact: str
+    unit: str
+    a: Any
+    b: Any
+    says: str
+
+
+class Unexplained(Contract, frozen=True):
+    low: float
+    high: float
+    unit: str
+    says: str
+
+
+class Diff(Contract, frozen=True):
+    """`fingerprint diff --format json`. headline: the answer in one sentence."""
+
+    schema: Literal["fingerprint.diff/1"]
+    headline: str
+    a: Side
+    b: Side
+    comparable: Comparable
+    pairing: tuple[Pair, ...]
+    metrics: tuple[MetricChange, ...]
+    suspects: tuple[Suspect, ...]
+    unexplained: Unexplained | None
+    changes: tuple[ChangedFact, ...]
+    during: tuple[During, ...]
+    intended: tuple[ChangedFact, ...]
+    ruled_out: RuledOut
+    not_known: tuple[Unknown, ...]
+    next: tuple[str, ...]

@@ -1,0 +1,5 @@
+"""What a run measured."""
+
+from fingerprint.metrics.metric import Better, Metric
+
+__all__ = ["Better", "Metric"]

@@ -1,0 +1,129 @@
+"""A Run is an append-only list of records; the frozen Run is their fold.
+
+Records are written as things happen, so a run that was killed keeps what it had: opened and not closed,
+with its opener gone, it is interrupted.
+"""
+
+from typing import Any, Iterable, Literal, Mapping, Union
+
+import msgspec
+
+from fingerprint.metrics import Metric
+from fingerprint.snapshot import Reading
+from probes.kit.facts import Redacted
+
+Moment = Literal["before", "during", "after"]
+Ending = Literal["exited", "killed", "not found", "not executable", "not started"]
+
+
+class Record(msgspec.Struct, frozen=True, tag_field="record", omit_defaults=True):
+    """at: ns since 1970."""
+
+    at: int
+
+
+class Opener(msgspec.Struct, frozen=True):
+    """Which process holds the run open: a pid alone is reused, so with its start time (clock ticks) and boot id."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+class Opened(Record, frozen=True, tag="opened"):
+    """argv is redacted. vary: globs whose changes were declared."""
+
+    name: str
+    attempt: int
+    benchmark: str
+    host: str
+    opener: Opener
+    argv: tuple[str | Redacted, ...] = ()
+    cwd: str = ""
+    vary: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+
+class Snapped(Record, frozen=True, tag="snapshot"):
+    moment: Moment
+    snapshot: str
+
+
+class Passed(Record, frozen=True, tag="passed"):
+    """What `run` gave to exec for the target `main`: it stands until a reading replaces it."""
+
+    area: str
+    reading: Reading
+
+
+class Process(Record, frozen=True, tag="process"):
+    """A section about a process of the run's tree, read while it lived; the last complete one counts."""
+
+    area: str
+    target: str
+    reading: Reading
+
+
+class Distribution(msgspec.Struct, frozen=True, tag="distribution"):
+    """Of a telemetry fact during a run; quantiles are those of 0, 5, 25, 50, 75, 95, 100 %."""
+
+    count: int
+    mean: float
+    quantiles: tuple[float, ...]
+
+
+class Growth(msgspec.Struct, frozen=True, tag="growth"):
+    """Of a counter during a run; `resets` counts the times it fell."""
+
+    first: int
+    last: int
+    grown: int
+    seconds: float
+    resets: int = 0
+
+
+class Sampled(Record, frozen=True, tag="samples"):
+    """The distributions so far, by fact path; the last record holds all. ticks: samples taken, missed: given up."""
+
+    ticks: int
+    missed: int
+    facts: Mapping[str, Union[Distribution, Growth]]
+
+
+class Measured(Record, frozen=True, tag="metric"):
+    metric: Metric
+
+
+class Asked(Record, frozen=True, tag="workload"):
+    """One workload fact: what was asked of the server."""
+
+    key: str
+    value: Any
+
+
+class Trouble(Record, frozen=True, tag="trouble"):
+    """What went wrong in fingerprint itself; the command went on."""
+
+    what: str
+
+
+class Noted(Record, frozen=True, tag="note"):
+    text: str
+
+
+class Marked(Record, frozen=True, tag="good"):
+    good: bool
+
+
+class Closed(Record, frozen=True, tag="closed"):
+    """status: the exit code, or the signal's number where `how` is killed. interrupted: fingerprint was told to stop."""
+
+    how: Ending
+    status: int | None = None
+    detail: str = ""
+    interrupted: bool = False
+
+
+AnyRecord = Union[
+    Opened, Snapped, Passed, Process, Sampled, Measured, Asked, Trouble, Noted, Marked, Closed
+]  # fmt: skip

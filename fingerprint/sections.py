@@ -1,0 +1,195 @@
+"""What can be done with any section: walk it, split it, digest it.
+
+A section's *lasting* part (identity, config, state settled always) and its volatile part are two partial
+sections of the same type, the other half NOT_READ and thus not written. Joined they give the section back.
+"""
+
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from probes.kit.facts import NOT_READ, Fact, Gap, Map, Section
+
+S = TypeVar("S", bound=Section)
+
+_canonical = msgspec.json.Encoder(order="sorted")
+
+
+class Leaf(NamedTuple):
+    """One value of a section: its names below area and target, its fact, and the value or Gap.
+
+    A collection is a leaf too: its value is the frozenset of its keys.
+    """
+
+    names: tuple[str, ...]
+    fact: Fact
+    value: Any
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """A section's lasting part, addressed by the digest of its canonical JSON.
+
+    schema  digest of the area's facts; only equal schemas prune by digest
+    seen    how many facts have a value
+    gaps    path below area and target -> gap code, so that a pruned section still tells what is not known
+    body    the canonical JSON, undecoded: a pruned section never is
+    """
+
+    digest: str
+    schema: str
+    seen: int
+    gaps: Mapping[str, str]
+    body: msgspec.Raw
+
+
+def leaves(section: Section, names: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Every fact of the section that was read, collections before their items, in declared order."""
+    alone = not names and is_one_collection(type(section))
+    for field in section.__struct_fields__:
+        value = getattr(section, field)
+        at = names if alone else (*names, field)
+        if isinstance(value, Section):
+            yield from leaves(value, at)
+        elif value is not NOT_READ:
+            yield from _leaves_of(section.__facts__[field], value, at)
+
+
+def _leaves_of(fact: Fact, value: Any, at: tuple[str, ...]) -> Iterator[Leaf]:
+    if not isinstance(value, Map):
+        yield Leaf(at, fact, value)
+        return
+    yield Leaf(at, fact, frozenset(value.items))
+    for key, item in value.items.items():
+        if isinstance(item, Section):
+            yield from leaves(item, (*at, key))
+        else:
+            yield Leaf((*at, key), fact, item)
+
+
+@lru_cache(maxsize=None)
+def is_one_collection(cls: type[Section]) -> bool:
+    """Whether the class is one collection and nothing else: its paths omit the field's name."""
+    if len(cls.__struct_fields__) != 1:
+        return False
+    return any(_map_args(arm) for arm in _arms(_hints(cls)[cls.__struct_fields__[0]]))
+
+
+def part(section: S, *, lasting: bool) -> S:
+    """The lasting or the volatile half. Lasting gaps carry no detail; the volatile half keeps those that have one."""
+    changes: dict[str, Any] = {}
+    for field in section.__struct_fields__:
+        value = getattr(section, field)
+        if isinstance(value, Section):
+            changes[field] = part(value, lasting=lasting)
+        elif value is not NOT_READ:
+            changes[field] = _part_of(section.__facts__[field], value, lasting)
+    return type(section)(**changes)
+
+
+def _part_of(fact: Fact, value: Any, lasting: bool) -> Any:
+    if isinstance(value, Gap):
+        return _gap_part(value, fact, lasting)
+    if not isinstance(value, Map):
+        return value if fact.lasting == lasting else NOT_READ
+    items = {key: _item_part(fact, item, lasting) for key, item in value.items.items()}
+    if fact.lasting == lasting:
+        return Map(items)
+    kept = {key: item for key, item in items.items() if item is not NOT_READ and not _is_empty(item)}
+    return Map(kept) if kept else NOT_READ
+
+
+def _item_part(fact: Fact, item: Any, lasting: bool) -> Any:
+    if isinstance(item, Section):
+        return part(item, lasting=lasting)
+    return _part_of(fact, item, lasting)
+
+
+def _gap_part(gap: Gap, fact: Fact, lasting: bool) -> Gap:
+    if lasting:
+        return Gap(gap.code) if fact.lasting else NOT_READ
+    return gap if not fact.lasting or gap.detail else NOT_READ
+
+
+def _is_empty(item: Any) -> bool:
+    return isinstance(item, Section) and item == type(item)()
+
+
+def join(lasting: S, volatile: S) -> S:
+    """The section whose halves these are."""
+    changes: dict[str, Any] = {}
+    for field in lasting.__struct_fields__:
+        changes[field] = _join_of(getattr(lasting, field), getattr(volatile, field))
+    return type(lasting)(**changes)
+
+
+def _join_of(lasting: Any, volatile: Any) -> Any:
+    if isinstance(lasting, Section):
+        return join(lasting, volatile)
+    if isinstance(lasting, Map) and isinstance(volatile, Map):
+        return Map({**lasting.items, **{k: _join_of(lasting.items.get(k, NOT_READ), v) for k, v in volatile.items.items()}})
+    return lasting if volatile is NOT_READ else volatile
+
+
+def blob_of(section: Section) -> Blob:
+    """The section's lasting part with its digest."""
+    half = part(section, lasting=True)
+    body = _canonical.encode(half)
+    seen, gaps = 0, {}
+    for leaf in leaves(half):
+        if isinstance(leaf.value, Gap):
+            gaps["/".join(leaf.names)] = leaf.value.code
+        elif leaf.fact.lasting:
+            seen += 1
+    digest = blake2b(body, digest_size=20).hexdigest()
+    return Blob(digest, schema_of(type(section)), seen, gaps, msgspec.Raw(body))
+
+
+def volatile_of(section: Section) -> msgspec.Raw:
+    """The section's volatile part as canonical JSON."""
+    return msgspec.Raw(_canonical.encode(part(section, lasting=False)))
+
+
+@lru_cache(maxsize=None)
+def decoder_of(cls: type[S]) -> Callable[[Union[bytes, msgspec.Raw]], S]:
+    """A strict decoder for one section type. It raises msgspec.ValidationError with the path of what is wrong."""
+    return msgspec.json.Decoder(cls).decode
+
+
+@lru_cache(maxsize=None)
+def schema_of(cls: type[Section]) -> str:
+    """Digest of the type's facts: their paths, kinds, units and value types."""
+    lines = sorted(f"{'/'.join(names)} {fact.kind} {fact.unit} {fact.settled} {hint}" for names, fact, hint in declared(cls))
+    return blake2b("\n".join(lines).encode(), digest_size=10).hexdigest()
+
+
+def declared(cls: type[Section], names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Fact, str]]:
+    """(names, fact, type as text) of all that a section type declares; `*` stands for a collection's key."""
+    alone = not names and is_one_collection(cls)
+    for field, hint in _hints(cls).items():
+        at = names if alone else (*names, field)
+        if isinstance(hint, type) and issubclass(hint, Section):
+            yield from declared(hint, at)
+            continue
+        yield at, cls.__facts__[field], _type_text(hint)
+        for item in (arg for arm in _arms(hint) for arg in _map_args(arm)):
+            if isinstance(item, type) and issubclass(item, Section):
+                yield from declared(item, (*at, "*"))
+
+
+def _type_text(hint: Any) -> str:
+    arms = [arm for arm in _arms(hint) if arm is not Gap]
+    return " | ".join(getattr(arm, "__name__", str(arm)) if not hasattr(arm, "__args__") else str(arm) for arm in arms)
+
+
+def _hints(cls: type[Section]) -> Mapping[str, Any]:
+    return {name: hint for name, hint in get_type_hints(cls).items() if name in cls.__struct_fields__}
+
+
+def _arms(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) is Union else (hint,)
+
+
+def _map_args(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) is Map else ()

@@ -1,0 +1,80 @@
+"""A Snapshot: all sections of one host at one moment, each with its outcome and duration."""
+
+from typing import Literal, Mapping, NamedTuple, TypeVar
+
+import msgspec
+
+from fingerprint.sections import Blob, blob_of, decoder_of, join, volatile_of
+from probes.kit.facts import Section
+from probes.kit.paths import FactPath
+
+S = TypeVar("S", bound=Section)
+
+NOTHING = msgspec.Raw(b"{}")
+
+Outcome = Literal[
+    "ok",
+    "failed",  # the probe raised, or what it sent does not decode
+    "timed_out",  # the probe outlived its budget; its reader was abandoned
+    "skipped",  # not begun: the snapshot's own budget was spent, or it hung earlier in this run
+]
+
+
+class Key(NamedTuple):
+    """Names a section: area, and target unless that is the host (then empty)."""
+
+    area: str
+    target: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in self if part)
+
+    def path(self, names: tuple[str, ...] = ()) -> FactPath:
+        """The path of a fact of this section."""
+        return FactPath((self.area, *([self.target] if self.target else []), *names))
+
+
+class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One section as it was read, its halves undecoded.
+
+    Without an `ok` outcome there is no section, and `detail` says why.
+    """
+
+    outcome: Outcome
+    detail: str = ""
+    duration_ms: float = 0
+    lasting: Blob | None = None
+    volatile: msgspec.Raw = NOTHING
+
+    def section(self, cls: type[S]) -> S | None:
+        """The whole section. Raises msgspec.ValidationError where an older file no longer fits."""
+        if self.lasting is None:
+            return None
+        decode = decoder_of(cls)
+        whole: S = join(decode(self.lasting.body), decode(self.volatile))
+        return whole
+
+
+def reading_of(section: Section, duration_ms: float = 0) -> Reading:
+    """An `ok` Reading, split and digested."""
+    return Reading("ok", "", duration_ms, blob_of(section), volatile_of(section))
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Who took the snapshot, with what, and as whom: a plain user sees less than root."""
+
+    fingerprint: str
+    python: str
+    uid: int
+    redaction_key: str
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """taken_at: ns since 1970. host: the host's stable name. readings: every section that was asked for."""
+
+    id: str
+    taken_at: int
+    duration_ms: float
+    host: str
+    provenance: Provenance
+    readings: Mapping[Key, Reading]

@@ -1,0 +1,82 @@
+"""Child processes that can be given up.
+
+`subprocess.run(timeout=)` kills and then waits without limit (CPython 3.11, subprocess.py:552): a child
+in state D never dies and the caller hangs with it. Here a child is started, polled and, past its
+budget, killed and left behind.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import Sequence
+
+from probes.kit.facts import Gap, Seen
+
+REAP_SECONDS = 0.1
+OUTPUT_CAP = 4 << 20
+_PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/nonexistent"}
+
+
+def output_of(argv: Sequence[str], cwd: str = "/", budget: float = 2.0) -> Seen[str]:
+    """Standard output of `argv`; a Gap for a program that is missing, fails, floods or outlives its budget."""
+    try:
+        child = subprocess.Popen(
+            argv, cwd=cwd, env=_PLAIN, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+    except FileNotFoundError:
+        return Gap("absent", f"{argv[0]} is not installed")
+    except PermissionError:
+        return Gap("denied", f"{argv[0]} may not be executed")
+    deadline = time.monotonic() + budget
+    out, err = _drain(child, deadline)
+    if out is None or not reap(child, deadline - time.monotonic()):
+        give_up(child)
+        return Gap("timed_out", f"{argv[0]}: {err or f'no end within {budget:g} s'}")
+    if child.returncode != 0:
+        return Gap("failed", f"{argv[0]} exited {child.returncode}: {(err.splitlines() or ['no message'])[0]}")
+    return out
+
+
+def reap(child: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    """Whether the child ended within `seconds`; never waits longer."""
+    deadline = time.monotonic() + max(seconds, 0)
+    while child.poll() is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def give_up(child: "subprocess.Popen[bytes]") -> bool:
+    """Kills the child's session and waits for it 0.1 s at most. False: it was left behind (state D)."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        child.kill()
+    return reap(child, REAP_SECONDS)
+
+
+def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str | None, str]:
+    """Both streams until they close. (None, why) at the deadline or beyond the cap."""
+    assert child.stdout is not None and child.stderr is not None
+    chunks: dict[int, list[bytes]] = {child.stdout.fileno(): [], child.stderr.fileno(): []}
+    order = list(chunks)
+    left = set(chunks)
+    size = 0
+    while left:
+        ready, _, _ = select.select(list(left), [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            return None, ""
+        for fd in ready:
+            data = os.read(fd, 65536)
+            size += len(data)
+            chunks[fd].append(data)
+            if not data:
+                left.discard(fd)
+        if size > OUTPUT_CAP:
+            return None, f"more than {OUTPUT_CAP} bytes of output"
+    out, err = (b"".join(chunks[fd]).decode("utf-8", "backslashreplace") for fd in order)
+    return out, err

@@ -1,0 +1,239 @@
+"""The one door to the machine. Everything a probe learns passes through a Host.
+
+Reads are bounded, opened once, read to the end or the cap, decoded with backslashreplace, and never
+raise for what is missing: each returns the value or a Gap that says why there is none. Each read is
+one named call with one key, so that a recording can hold all of them and a replay can answer
+`not_read` to anything else.
+"""
+
+import errno
+import os
+import stat
+import time
+from typing import Any, Callable, Mapping, Sequence, TypeVar
+
+import msgspec
+
+from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
+from probes.kit.redact import Redactor
+
+R = TypeVar("R")
+
+TEXT_CAP = 4 << 20
+DIGEST_CAP = 512 << 20
+
+ERRNO_GAPS: Mapping[int, GapCode] = {
+    errno.ENOENT: "absent",
+    errno.ENOTDIR: "absent",
+    errno.ESRCH: "absent",
+    errno.ENXIO: "absent",
+    errno.ENODEV: "lost",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+    errno.EROFS: "denied",
+    errno.EINVAL: "unsupported",
+    errno.ENOSYS: "unsupported",
+    errno.ENOTTY: "unsupported",
+    errno.EOPNOTSUPP: "unsupported",
+    errno.ETIMEDOUT: "timed_out",
+}
+
+
+def gap_of(error: OSError) -> Gap:
+    """The gap for an error of the kernel; whatever is not in ERRNO_GAPS is `failed`."""
+    return Gap(ERRNO_GAPS.get(error.errno or 0, "failed"), os.strerror(error.errno or 0))
+
+
+class Stat(msgspec.Struct, frozen=True):
+    """What tells whether a file is the same: device, inode, size in bytes, mtime in ns; owner and mode."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    uid: int
+    mode: int
+
+
+class Host:
+    """This machine, or a tree of another one under `root`.
+
+    A tree that was copied from elsewhere is never complete, so what is missing there is `not_read`,
+    not `absent`. Paths are absolute, as they are on the machine.
+    """
+
+    def __init__(self, root: str = "/", redactor: Redactor | None = None) -> None:
+        self.root = root.rstrip("/")
+        self.redactor = redactor or Redactor.ephemeral()
+        self._digests: dict[tuple[int, int, int, int], str] = {}
+
+    def text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
+        """The whole content. `failed` beyond `cap` bytes, `unsupported` for what is no regular file."""
+        return self._ask("text", path, lambda: self._try(path, lambda p: _read(p, cap)))
+
+    def line(self, path: str) -> Seen[str]:
+        """The content without surrounding white space; an empty file is an empty string."""
+        return then(self.text(path), str.strip)
+
+    def number(self, path: str) -> Seen[int]:
+        """The content as a decimal or 0x integer; anything else is `failed`."""
+        return then(self.text(path), lambda text: int(text, 0) if text.strip() != "" else int(text))
+
+    def names(self, path: str) -> Seen[tuple[str, ...]]:
+        """The sorted names in a folder."""
+        return self._ask("names", path, lambda: self._try(path, _names))
+
+    def link(self, path: str) -> Seen[str]:
+        """Where a symbolic link points, as written."""
+        return self._ask("link", path, lambda: self._try(path, _link))
+
+    def stat(self, path: str) -> Seen[Stat]:
+        return self._ask("stat", path, lambda: self._try(path, _stat))
+
+    def sha256(self, path: str) -> Seen[str]:
+        """Hex digest of a regular file of at most 512 MiB; cached by device, inode, mtime and size."""
+        return self._ask("sha256", path, lambda: self._try(path, self._sha256))
+
+    def environ(self, pid: int) -> Seen[Map[Seen[str | Redacted]]]:
+        """The environment as the process was started, private values redacted before anybody sees them."""
+        path = f"/proc/{pid}/environ"
+        return self._ask("environ", path, lambda: then(self._live_text(path), self.redactor.environ))
+
+    def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
+        """The argument vector, secrets redacted. An empty tuple for kernel threads and zombies."""
+        path = f"/proc/{pid}/cmdline"
+        return self._ask("arguments", path, lambda: then(self._live_text(path), self.redactor.cmdline))
+
+    def io_priority(self, pid: int) -> Seen[str]:
+        """`CLASS/LEVEL` of ioprio_get(2), e.g. `none/0`, `best-effort/4`; no file of /proc tells it."""
+        return self._ask("io_priority", str(pid), lambda: self._live_only(lambda: _io_priority(pid)))
+
+    def page_size(self) -> Seen[int]:
+        """Bytes, of sysconf(3)."""
+        return self._ask("page_size", "", lambda: self._live_only(lambda: os.sysconf("SC_PAGE_SIZE")))
+
+    def clock(self) -> Seen[int]:
+        """Nanoseconds since 1970, for the age of things; never a fact that lasts."""
+        return self._ask("clock", "", lambda: self._live_only(time.time_ns))
+
+    def command(self, argv: Sequence[str], *, cwd: str = "/", budget: float = 2.0) -> Seen[str]:
+        """Standard output of a program, run with a plain environment and given up after `budget` seconds.
+
+        Anything but exit status 0 is `failed` with the first line of its standard error.
+        """
+        return self._ask("command", "\0".join((cwd, *argv)), lambda: self._live_only(lambda: _run(argv, cwd, budget)))
+
+    def cpuid(self) -> Seen[Mapping[str, Any]]:
+        """What py-cpuinfo tells (CPUID leaves and flags). Takes over a second, starts programs and maps
+        executable memory: only for a child that may be given up, once a boot."""
+        return self._ask("cpuid", "", lambda: self._live_only(_cpuid))
+
+    def _ask(self, call: str, key: str, live: Callable[[], Seen[R]]) -> Seen[R]:
+        """The one place where a question is answered; recorders and replays override it."""
+        return live()
+
+    def _live_text(self, path: str) -> Seen[str]:
+        return self._try(path, lambda p: _read(p, TEXT_CAP))
+
+    def _try(self, path: str, read: Callable[[str], Seen[R]]) -> Seen[R]:
+        try:
+            return read(self.root + path)
+        except OSError as error:
+            gap = gap_of(error)
+        if self.root and gap.code == "absent":
+            return Gap("not_read", "not in this tree")
+        return gap
+
+    def _live_only(self, read: Callable[[], Seen[R]]) -> Seen[R]:
+        if self.root:
+            return Gap("not_read", "a tree of files does not tell this")
+        try:
+            return read()
+        except OSError as error:
+            return gap_of(error)
+
+    def _sha256(self, path: str) -> Seen[str]:
+        with open(path, "rb", opener=_open_regular) as file:
+            info = os.fstat(file.fileno())
+            if info.st_size > DIGEST_CAP:
+                return Gap("failed", f"larger than {DIGEST_CAP >> 20} MiB")
+            key = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size)
+            if key not in self._digests:
+                self._digests[key] = _hash(file)
+            return self._digests[key]
+
+
+def _open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Opens without blocking (a FIFO would) and refuses what is not a regular file."""
+    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return fd
+
+
+def _read(path: str, cap: int) -> Seen[str]:
+    fd = _open_regular(path)
+    try:
+        chunks: list[bytes] = []
+        size = 0
+        # seq_file hands out about a page a call, whatever the buffer: only an empty read is the end.
+        while chunk := os.read(fd, 65536):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > cap:
+                return Gap("failed", f"longer than {cap} bytes")
+    finally:
+        os.close(fd)
+    return b"".join(chunks).decode("utf-8", "backslashreplace")
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(sorted(_printable(name) for name in os.listdir(os.fsencode(path))))
+
+
+def _link(path: str) -> str:
+    return _printable(os.readlink(os.fsencode(path)))
+
+
+def _printable(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")
+
+
+def _stat(path: str) -> Stat:
+    info = os.stat(path)
+    return Stat(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_uid, info.st_mode)
+
+
+def _hash(file: Any) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _io_priority(pid: int) -> Seen[str]:
+    import psutil
+
+    try:
+        answer = psutil.Process(pid).ionice()
+    except psutil.NoSuchProcess:
+        return Gap("absent", "the process ended")
+    except psutil.AccessDenied:
+        return Gap("denied", "ioprio_get is for the owner and root")
+    names = {0: "none", 1: "realtime", 2: "best-effort", 3: "idle"}
+    return f"{names.get(int(answer.ioclass), int(answer.ioclass))}/{answer.value}"
+
+
+def _run(argv: Sequence[str], cwd: str, budget: float) -> Seen[str]:
+    from probes.kit.child import output_of
+
+    return output_of(argv, cwd, budget)
+
+
+def _cpuid() -> Mapping[str, Any]:
+    import cpuinfo
+
+    return dict(cpuinfo.get_cpu_info())

@@ -1,0 +1,94 @@
+"""Fact paths and globs: one grammar for policies, `--vary`, JSON and docs.
+
+    path    = segment *( "/" segment )
+    segment = 1*( any character, with % / * written as %25 %2F %2A )
+
+A path reads area, then the target unless that is the host, then names; the name of a collection is
+followed by a key: `gpu/0000:17:00.0/power_limit`, `process/main/env/NCCL_PROTO`. In a glob `*` stands
+for exactly one segment or a part of one, `**` for any number of segments, none included.
+"""
+
+import re
+from functools import lru_cache
+from typing import Iterable
+
+_ESCAPES = {"%": "%25", "/": "%2F", "*": "%2A"}
+_ESCAPE = re.compile(r"[%/*]")
+_UNESCAPE = re.compile(r"%(25|2F|2A)", re.IGNORECASE)
+
+
+class FactPath(tuple[str, ...]):
+    """The decoded segments of a path; `str()` gives the written form."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "/".join(_ESCAPE.sub(lambda m: _ESCAPES[m.group()], segment) for segment in self)
+
+    def __truediv__(self, segment: str) -> "FactPath":
+        return FactPath((*self, segment))
+
+
+def parse_path(text: str) -> FactPath:
+    """The path that `text` writes. Raises ValueError for an empty segment or a bare `*` or `%`."""
+    if "*" in text:
+        raise ValueError(f"'{text}' is a glob, not a path: write a literal * as %2A")
+    return FactPath(_segment(part, text) for part in text.split("/"))
+
+
+def _segment(part: str, whole: str) -> str:
+    if not part:
+        raise ValueError(f"'{whole}' has an empty segment: write area/name/key")
+    if "%" in _UNESCAPE.sub("", part):
+        raise ValueError(f"'{whole}' holds a bare %: write it as %25")
+    return _UNESCAPE.sub(lambda m: chr(int(m.group(1), 16)), part)
+
+
+class Glob:
+    """A pattern over paths. `matches` takes a path; `str()` gives the pattern back."""
+
+    __slots__ = ("text", "_pattern")
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError for an empty segment or a bare `%`."""
+        self.text = text
+        self._pattern = re.compile(_glob_pattern(text))
+
+    def matches(self, path: FactPath) -> bool:
+        return self._pattern.fullmatch(_joined(path)) is not None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Glob({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Glob) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+# Matching works on segments each ended by NUL, which no segment can hold.
+def _joined(path: Iterable[str]) -> str:
+    return "".join(segment + "\0" for segment in path)
+
+
+def _glob_pattern(text: str) -> str:
+    return "".join(
+        r"(?:[^\0]+\0)*" if part == "**" else _one_segment(part, text) + r"\0" for part in text.split("/")
+    )
+
+
+def _one_segment(part: str, whole: str) -> str:
+    literals = [_segment(piece, whole) if piece else "" for piece in part.split("*")]
+    if literals == [""]:
+        raise ValueError(f"'{whole}' has an empty segment: write area/*/name")
+    return r"[^\0]*".join(re.escape(literal) for literal in literals) if part != "*" else r"[^\0]+"
+
+
+@lru_cache(maxsize=1024)
+def parse_glob(text: str) -> Glob:
+    """A compiled, cached Glob. Raises ValueError as Glob does."""
+    return Glob(text)

@@ -1,0 +1,74 @@
+"""What a probe is, and how the probes of this package are found."""
+
+import importlib
+import pkgutil
+from typing import Callable, Generic, Iterable, Literal, Mapping, NamedTuple, TypeVar
+
+import msgspec
+
+import probes
+from probes.kit.facts import Section
+from probes.kit.host import Host
+
+Of = Literal["host", "process", "environment", "container"]
+Cadence = Literal["border", "tick"]
+S = TypeVar("S", bound=Section)
+
+
+class Target(NamedTuple):
+    """What a section is about. The host's name is empty and stands in no path."""
+
+    name: str = ""
+    pid: int = 0
+
+
+HOST = Target()
+
+
+class Probe(msgspec.Struct, Generic[S], frozen=True):
+    """One way to read one area.
+
+    area     first segment of its facts' paths; the module's name
+    of       what its targets are
+    budget   seconds after which it is given up
+    cadence  `border`: before, after and when something may have changed; `tick`: also at each sample
+    """
+
+    area: str
+    of: Of
+    section: type[S]
+    read: Callable[[Host, Target], S]
+    budget: float
+    cadence: Cadence
+
+
+def probe(
+    *, of: Of, budget: float = 1.0, cadence: Cadence = "border"
+) -> Callable[[Callable[[Host, Target], S]], Probe[S]]:
+    """Makes a function (Host, Target) -> Section the Probe of its module.
+
+    The module may be a package of the area's name; the section type is the return annotation.
+    """
+
+    def decorate(read: Callable[[Host, Target], S]) -> Probe[S]:
+        area = read.__module__.split(".")[1]
+        return Probe(area, of, read.__annotations__["return"], read, budget, cadence)
+
+    return decorate
+
+
+def areas() -> tuple[str, ...]:
+    """The names of all areas, without importing any."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(probes.__path__) if m.name != "kit"))
+
+
+def discover(only: Iterable[str] | None = None) -> Mapping[str, Probe[Section]]:
+    """The probes by area; `only` limits what is imported. Raises KeyError for an unknown area."""
+    found: dict[str, Probe[Section]] = {}
+    known = areas()
+    for area in known if only is None else only:
+        if area not in known:
+            raise KeyError(area)
+        module = importlib.import_module(f"probes.{area}")
+        found[area] = next(value for value in vars(module).values() if type(value) is Probe)
+    return found
