@@ -1,0 +1,21 @@
+"""Takes a snapshot through a Reader."""
+
+import os
+import platform
+import time
+from typing import Sequence
+
+from fingerprint.ids import new_id
+from fingerprint.reader.reader import Job, Reader
+from fingerprint.snapshot import Provenance, Snapshot
+from fingerprint.version import __version__
+
+
+def take_snapshot(reader: Reader, jobs: Sequence[Job], redaction_key: str, budget: float) -> Snapshot:
+    """All of `jobs` at one moment, each with its outcome, within `budget` seconds."""
+    taken_at = time.time_ns()
+    began = time.perf_counter()
+    readings = dict(reader.read(jobs, budget))
+    provenance = Provenance(__version__, platform.python_version(), os.geteuid(), redaction_key)
+    duration_ms = round((time.perf_counter() - began) * 1000, 3)
+    return Snapshot(new_id(), taken_at, duration_ms, os.uname().nodename, provenance, readings)

@@ -1,0 +1,90 @@
+"""The worker's side: a forked process with a session of its own and no descriptor but its socket."""
+
+import gc
+import os
+import signal
+import socket
+import time
+from typing import Iterator, Mapping
+
+import msgspec
+
+from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Tree, encode, question
+from probes.kit.facts import Section
+from probes.kit.host import Host
+from probes.kit.probe import Probe, Target
+
+SOCKET_FD = 3
+
+Probes = Mapping[str, Probe[Section]]
+
+
+def become_worker(asker: socket.socket, host: Host, probes: Probes) -> None:
+    """Never returns: answers questions until the asker's end of the socket closes, then `os._exit`.
+
+    An inherited stream or lock would hang the asker's pipeline for as long as this process is stuck, so
+    0-2 become /dev/null and everything else but the socket is closed, before anything is read.
+    """
+    try:
+        os.setsid()
+        _shed_descriptors(asker.fileno())
+        _shed_signals()
+        gc.disable()  # it lives for a few readings; a collection would only dirty shared pages
+        _serve(socket.socket(fileno=SOCKET_FD), host, probes)
+    finally:
+        os._exit(0)
+
+
+def _shed_descriptors(keep: int) -> None:
+    if keep != SOCKET_FD:
+        os.dup2(keep, SOCKET_FD)
+    os.set_inheritable(SOCKET_FD, False)
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.closerange(SOCKET_FD + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _shed_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGWINCH):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _serve(asker: socket.socket, host: Host, probes: Probes) -> None:
+    with asker.makefile("rwb", buffering=1 << 16) as stream:
+        for line in stream:
+            for message in _answers(line, host, probes):
+                stream.write(encode(message) + b"\n")
+                stream.flush()
+
+
+def _answers(line: bytes, host: Host, probes: Probes) -> Iterator[msgspec.Struct]:
+    asked = question(line)
+    if isinstance(asked, AskTree):
+        yield _tree(host, asked.pid)
+    else:
+        yield from _sections(asked, host, probes)
+
+
+def _sections(asked: Ask, host: Host, probes: Probes) -> Iterator[msgspec.Struct]:
+    for area, name, pid in asked.jobs:
+        yield Begin((area, name))
+        began = time.perf_counter()
+        try:
+            section = encode(probes[area].read(host, Target(name, pid)))
+        except Exception as error:  # noqa: BLE001  # whatever a probe raises is its section's outcome
+            yield Failed((area, name), _ms_since(began), f"{type(error).__name__}: {error}")
+        else:
+            yield Read((area, name), _ms_since(began), msgspec.Raw(section))
+
+
+def _tree(host: Host, pid: int) -> Tree:
+    from probes.process import tree
+
+    return Tree(tuple((target.name, target.pid) for target in tree(host, pid)))
+
+
+def _ms_since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)

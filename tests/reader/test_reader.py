@@ -1,0 +1,177 @@
+"""The reader streams sections, gives up what hangs, and reads the rest."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from fingerprint.reader import Job, Reader
+from fingerprint.snapshot import Key
+from probes.kit.facts import Seen, Section, config
+from probes.kit.host import Host
+from probes.kit.probe import HOST, Probe, Target
+
+V1_FREEZER = Path("/sys/fs/cgroup/freezer")
+
+
+class Area(Section):
+    """One fact is enough to tell that a section arrived."""
+
+    value: Seen[int] = config("tells that it was read", "the test")
+
+
+def a_probe(area: str, read: Callable[[], Any], budget: float = 0.3) -> Probe[Section]:
+    return Probe(area, "host", Area, lambda _host, _target: read(), budget, "border")
+
+
+def readings(*probes: Probe[Section], budget: float = 5.0) -> dict[Key, Any]:
+    reader = Reader(Host(), {probe.area: probe for probe in probes})
+    try:
+        return dict(reader.read([Job(probe.area) for probe in probes], budget))
+    finally:
+        reader.close()
+
+
+def fine(area: str) -> Probe[Section]:
+    return a_probe(area, lambda: Area(value=1))
+
+
+def stop_me() -> Area:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return Area(value=2)
+
+
+@pytest.fixture
+def freezer() -> Iterator[Callable[[], Area]]:
+    """A probe that puts itself into a frozen v1 freezer cgroup: there SIGKILL stays pending, as in state D."""
+    if os.geteuid() != 0 or not V1_FREEZER.is_dir():
+        pytest.skip("a frozen v1 freezer cgroup needs root and the v1 hierarchy")
+    group = V1_FREEZER / f"fingerprint-test-{os.getpid()}-{time.monotonic_ns()}"
+    group.mkdir()
+
+    def freeze() -> Area:
+        (group / "tasks").write_text(str(os.getpid()))
+        (group / "freezer.state").write_text("FROZEN")
+        time.sleep(3600)
+        return Area(value=3)
+
+    yield freeze
+    (group / "freezer.state").write_text("THAWED")
+    for _ in range(200):
+        if not (group / "tasks").read_text().strip():
+            break
+        time.sleep(0.01)
+    group.rmdir()
+
+
+def test_every_section_arrives_with_its_value() -> None:
+    found = readings(fine("one"), fine("two"))
+    assert {key.area: reading.section(Area) for key, reading in found.items()} == {
+        "one": Area(value=1),
+        "two": Area(value=1),
+    }
+
+
+def test_what_a_probe_raises_is_its_outcome_and_the_rest_is_read() -> None:
+    def broken() -> Area:
+        raise KeyError("nope")
+
+    found = readings(a_probe("broken", broken), fine("rest"))
+    assert (found[Key("broken")].outcome, found[Key("broken")].detail) == ("failed", "KeyError: 'nope'")
+    assert found[Key("rest")].outcome == "ok"
+
+
+def test_a_value_of_the_wrong_type_fails_its_section_and_names_the_fact() -> None:
+    found = readings(a_probe("wrong", lambda: Area(value=True)))
+    assert found[Key("wrong")].outcome == "failed"
+    assert "value" in found[Key("wrong")].detail
+
+
+def test_a_probe_that_kills_its_reader_is_failed_and_the_rest_is_read() -> None:
+    found = readings(a_probe("deadly", lambda: os._exit(3)), fine("rest"))
+    assert found[Key("deadly")].outcome == "failed"
+    assert found[Key("rest")].outcome == "ok"
+
+
+def test_a_stopped_probe_is_timed_out_and_the_rest_is_read() -> None:
+    found = readings(fine("first"), a_probe("stuck", stop_me), fine("rest"))
+    assert [reading.outcome for reading in found.values()] == ["ok", "timed_out", "ok"]
+
+
+@pytest.mark.root
+def test_a_probe_that_cannot_be_killed_is_left_behind_and_named(freezer: Callable[[], Area]) -> None:
+    began = time.monotonic()
+    found = readings(fine("first"), a_probe("stuck", freezer), fine("rest"))
+    assert [reading.outcome for reading in found.values()] == ["ok", "timed_out", "ok"]
+    assert "left behind" in found[Key("stuck")].detail
+    assert time.monotonic() - began < 4  # the probe sleeps for an hour
+
+
+def test_what_hung_is_not_read_again() -> None:
+    reader = Reader(Host(), {"stuck": a_probe("stuck", stop_me, budget=0.1)})
+    first = dict(reader.read([Job("stuck")], 5))
+    again = dict(reader.read([Job("stuck")], 5))
+    reader.close()
+    assert first[Key("stuck")].outcome == "timed_out"
+    assert again[Key("stuck")].outcome == "skipped"
+    assert "hung since" in again[Key("stuck")].detail
+
+
+def test_the_budget_in_all_ends_the_snapshot_and_what_was_not_begun_is_skipped() -> None:
+    found = readings(a_probe("slow", stop_me, budget=60), fine("never"), budget=0.2)
+    assert found[Key("slow")].outcome == "timed_out"
+    assert found[Key("never")].outcome == "skipped"
+
+
+def test_the_worker_holds_no_descriptor_of_its_asker_and_a_session_of_its_own(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    def look() -> Area:
+        fds = {os.readlink(f"/proc/self/fd/{fd}").split(":")[0] for fd in os.listdir("/proc/self/fd") if fd in "0123"}
+        seen.write_text(f"{sorted(fds)} {len(os.listdir('/proc/self/fd'))} {os.getsid(0) == os.getpid()}")
+        return Area(value=1)
+
+    with (tmp_path / "lock").open("w"):
+        readings(a_probe("look", look))
+    assert seen.read_text() == "['/dev/null', 'socket'] 5 True"  # 0-3, and the listing's own
+
+
+def test_the_worker_ends_when_its_asker_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from fingerprint.reader import Reader\n"
+        "from probes.kit.host import Host\n"
+        "reader = Reader(Host(), {})\n"
+        "print(reader._worker.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False, timeout=30)
+    worker = int(child.stdout)
+    for _ in range(500):
+        if not Path(f"/proc/{worker}").exists() or "\tZ" in Path(f"/proc/{worker}/status").read_text():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"worker {worker} outlived its asker")
+
+
+def test_a_question_while_another_is_open_is_refused() -> None:
+    reader = Reader(Host(), {"slow": a_probe("slow", stop_me)})
+    reader.begin([Job("slow")], 5)
+    with pytest.raises(RuntimeError):
+        reader.begin([Job("slow", HOST)], 5)
+    with pytest.raises(RuntimeError):
+        reader.tree(1)
+    reader.close()
+
+
+def test_a_target_reaches_its_probe() -> None:
+    probe: Probe[Section] = Probe("of", "process", Area, lambda _h, target: Area(value=target.pid), 1.0, "border")
+    reader = Reader(Host(), {"of": probe})
+    found = dict(reader.read([Job("of", Target("main", 42))], 5))
+    reader.close()
+    assert found[Key("of", "main")].section(Area) == Area(value=42)
