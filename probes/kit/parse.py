@@ -8,12 +8,18 @@ def cpu_list(text: str) -> frozenset[int]:
     (Documentation/admin-guide/kernel-parameters.rst, "cpu lists"). Empty text is the empty set."""
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
-        span, _, stride = part.partition(":")
-        first, _, last = span.partition("-")
-        used, _, step = stride.partition("/")
-        numbers = range(int(first), int(last or first) + 1)
-        cpus.update(n for n in numbers if not stride or (n - numbers.start) % int(step) < int(used))
+        cpus.update(_cpu_span(part))
     return frozenset(cpus)
+
+
+def _cpu_span(part: str) -> Iterable[int]:
+    span, grouped, stride = part.partition(":")
+    first, ranged, last = span.partition("-")
+    used, _, step = stride.partition("/")
+    start, end = int(first), int(last if ranged else first)
+    if end < start or (grouped and not 0 < int(used) <= int(step)):
+        raise ValueError(f"no cpu list: {part!r}")
+    return (n for n in range(start, end + 1) if not grouped or (n - start) % int(step) < int(used))
 
 
 def as_cpu_list(cpus: Iterable[int]) -> str:

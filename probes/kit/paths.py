@@ -70,14 +70,15 @@ class Glob:
         return hash(self.text)
 
 
-# Matching works on segments each ended by NUL, which no segment can hold.
+# Matching works on segments each ended by NUL, which no segment can hold. In a pattern it is written
+# \x00: `\0` with a digit behind it would be an octal escape.
 def _joined(path: Iterable[str]) -> str:
     return "".join(segment + "\0" for segment in path)
 
 
 def _glob_pattern(text: str) -> str:
     return "".join(
-        r"(?:[^\0]+\0)*" if part == "**" else _one_segment(part, text) + r"\0" for part in text.split("/")
+        r"(?:[^\x00]+\x00)*" if part == "**" else _one_segment(part, text) + r"\x00" for part in text.split("/")
     )
 
 
@@ -85,7 +86,7 @@ def _one_segment(part: str, whole: str) -> str:
     literals = [_segment(piece, whole) if piece else "" for piece in part.split("*")]
     if literals == [""]:
         raise ValueError(f"'{whole}' has an empty segment: write area/*/name")
-    return r"[^\0]*".join(re.escape(literal) for literal in literals) if part != "*" else r"[^\0]+"
+    return r"[^\x00]*".join(re.escape(literal) for literal in literals) if part != "*" else r"[^\x00]+"
 
 
 @lru_cache(maxsize=1024)
