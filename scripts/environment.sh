@@ -1,0 +1,45 @@
+# Sourced by the scripts beside it: an environment of this checkout's own in .venv, made from requirements.lock.
+# It is made again when the lock or the folder changed, and the project is installed again when pyproject.toml did.
+
+unset PYTHONPATH PYTHONHOME
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
+
+stop() {
+    echo "$0: $*" >&2
+    exit 1
+}
+
+find_python() {
+    for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
+    done
+    stop "needs Python 3.10 or later, found $(python3 --version 2>/dev/null || echo no python3): install the package python3"
+}
+
+# The interpreter and the folder stand in every script of an environment: with others it is of no use.
+made_from() {
+    echo "$("$python" -c 'import sys; print(sys.version, sys.base_prefix)') in $PWD"
+    cat requirements.lock
+}
+
+make_environment() {
+    "$python" -c 'import venv, ensurepip' 2>/dev/null ||
+        stop "$python has no venv: install the package python3-venv (Debian and its kin), or a Python that has it"
+    echo "making the environment in .venv, once" >&2
+    rm -rf .venv
+    "$python" -m venv .venv >/dev/null || stop "$python -m venv .venv failed: is python3-venv installed, and this folder writable?"
+    .venv/bin/pip install -q --require-hashes -r requirements.lock ||
+        stop "the packages of requirements.lock could not be installed (above): is PyPI, or a mirror that pip knows, reachable?"
+    made_from >.venv/made-from
+}
+
+install_project() {
+    .venv/bin/pip install -q --no-deps --no-build-isolation -e . || stop "the project itself could not be installed (above)"
+    cp pyproject.toml .venv/pyproject.toml
+}
+
+environment() {
+    find_python
+    made_from | cmp -s - .venv/made-from || make_environment
+    cmp -s pyproject.toml .venv/pyproject.toml || install_project
+}
