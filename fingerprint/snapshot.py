@@ -1,6 +1,6 @@
 """A Snapshot: all sections of one host at one moment, each with its outcome and duration."""
 
-from typing import Literal, Mapping, NamedTuple, TypeVar
+from typing import Any, Literal, Mapping, NamedTuple, TypeVar
 
 import msgspec
 
@@ -78,3 +78,25 @@ class Snapshot(msgspec.Struct, frozen=True):
     host: str
     provenance: Provenance
     readings: Mapping[Key, Reading]
+
+
+def document(snapshot: Snapshot, types: Mapping[str, type[Section]]) -> dict[str, Any]:
+    """The published form, `fingerprint.snapshot/1`: every section whole, gaps included, in plain JSON values.
+
+    types: area -> section type; a section of an area that is not in it says so instead of its facts.
+    """
+    return {
+        "schema": "fingerprint.snapshot/1",
+        **msgspec.to_builtins(
+            {"id": snapshot.id, "taken_at": snapshot.taken_at, "duration_ms": snapshot.duration_ms, "host": snapshot.host}
+        ),
+        "provenance": msgspec.to_builtins(snapshot.provenance),
+        "sections": {str(key): _section_document(key, reading, types) for key, reading in snapshot.readings.items()},
+    }
+
+
+def _section_document(key: Key, reading: Reading, types: Mapping[str, type[Section]]) -> dict[str, Any]:
+    said = {"outcome": reading.outcome, "detail": reading.detail, "duration_ms": reading.duration_ms}
+    if key.area not in types:
+        return {**said, "detail": f"this fingerprint has no area '{key.area}'", "facts": None}
+    return {**said, "facts": msgspec.to_builtins(reading.section(types[key.area]))}

@@ -1,0 +1,20 @@
+"""fingerprint explain."""
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint explain memory/transparent_hugepage/enabled"""
+)
+@click.argument("path")
+def command(path: str) -> None:
+    """Say of one fact what it is, why it is read, from where, and how to put it back."""
+    from fingerprint import catalog
+    from fingerprint.cli.trouble import Trouble
+
+    try:
+        click.echo(catalog.explain(path))
+    except LookupError as error:
+        raise Trouble(str(error.args[0])) from None

@@ -1,0 +1,34 @@
+"""fingerprint facts."""
+
+import json
+
+import click
+
+from fingerprint.cli.options import output_format
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint facts
+  fingerprint facts 'cpu/**'
+  fingerprint facts --format markdown > docs/facts.md"""
+)
+@click.argument("pattern", required=False)
+@output_format("text", "json", "markdown")
+def command(pattern: str | None, format: str) -> None:  # noqa: A002  # the flag is --format
+    """List every fact that can be read: path, kind, unit, and why."""
+    from fingerprint import catalog
+
+    if format == "markdown":
+        click.echo(catalog.markdown(), nl=False)
+        return
+    found = catalog.find(pattern) if pattern else catalog.facts()
+    if format == "json":
+        import msgspec
+
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
+        return
+    for fact in found:
+        unit = f" [{fact.unit}]" if fact.unit else ""
+        click.echo(f"{fact.path}  {fact.kind}{unit}\n    {fact.why}")

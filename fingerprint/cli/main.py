@@ -1,0 +1,111 @@
+"""The command `fingerprint`: its verbs by task, and what a trouble's exit status is."""
+
+import importlib
+import sys
+from typing import Any, Mapping, NoReturn, Sequence
+
+import click
+
+from fingerprint.cli.trouble import Trouble
+from fingerprint.version import __version__
+
+TASKS: Mapping[str, Sequence[str]] = {
+    "Measure": ("run", "snapshot"),
+    "Compare": ("diff",),
+    "Look": ("status", "runs", "show", "facts", "explain"),
+    "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
+    "Fingerprint itself": ("doctor", "record", "config", "schema", "completion"),
+}
+TROUBLE = 2
+RUN_TROUBLE = 125  # as env(1): whatever the command itself exits with stays distinguishable
+
+
+class Verbs(click.Group):
+    """Imports a verb's module, `fingerprint.cli.VERB`, when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [verb for verbs in TASKS.values() for verb in verbs]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"fingerprint.cli.{_module(cmd_name)}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"There is no verb '{args[0]}'{_did_you_mean(args[0], self.list_commands(ctx))}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for task, verbs in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(verb, self._summary(ctx, verb)) for verb in verbs])
+
+    def _summary(self, ctx: click.Context, verb: str) -> str:
+        command = self.get_command(ctx, verb)
+        return command.get_short_help_str(limit=100) if command else ""
+
+
+def _module(verb: str) -> str:
+    return "import_" if verb == "import" else verb
+
+
+def _did_you_mean(word: str, words: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, words, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+@click.group(cls=Verbs, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fingerprint", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Writes down everything about this host that can move a number, and says which change did.
+
+    \b
+    fingerprint run --name run-A -- CMD      before, CMD, during, after
+    fingerprint run --name run-B -- CMD      the same, another day
+    fingerprint diff run-A run-B             what changed, what is ruled out, what is not known
+
+    Without a verb: status.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(cli.get_command(ctx, "status") or _missing())
+
+
+def _missing() -> NoReturn:
+    raise AssertionError("the verb status is part of TASKS")
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Runs one verb and exits with its status; a trouble is one sentence on standard error."""
+    argv = list(sys.argv[1:] if args is None else args)
+    sys.exit(_status(argv))
+
+
+def _status(argv: list[str]) -> int:
+    trouble = RUN_TROUBLE if argv[:1] == ["run"] else TROUBLE
+    try:
+        answer: Any = cli.main(argv, prog_name="fingerprint", standalone_mode=False)
+    except click.exceptions.Abort:
+        return 130
+    except click.UsageError as error:
+        error.show()
+        return trouble
+    except (click.ClickException, Trouble) as error:
+        print(f"fingerprint: {error.message}", file=sys.stderr)
+        return trouble
+    except BrokenPipeError:
+        _quiet_stdout()
+        return 128 + 13
+    return answer if isinstance(answer, int) else 0
+
+
+def _quiet_stdout() -> None:
+    """The reader of our output went away: what is still buffered must not raise again at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,22 @@
+"""fingerprint schema."""
+
+import click
+
+SCHEMAS = ("diff", "snapshot")
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint schema diff > fingerprint.diff.schema.json"""
+)
+@click.argument("name", type=click.Choice(SCHEMAS))
+def command(name: str) -> None:
+    """Print the JSON Schema of what `--format json` gives."""
+    import json
+
+    if name == "diff":
+        from fingerprint.report.json import schema
+    else:
+        from fingerprint.catalog import schema
+    click.echo(json.dumps(schema(), indent=2))
