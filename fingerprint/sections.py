@@ -6,11 +6,13 @@ sections of the same type, the other half NOT_READ and thus not written. Joined 
 
 from functools import lru_cache
 from hashlib import blake2b
+from types import UnionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from probes.kit.facts import NOT_READ, Fact, Gap, Map, Section
+from probes.kit.paths import FactPath
 
 S = TypeVar("S", bound=Section)
 
@@ -107,6 +109,8 @@ def _item_part(fact: Fact, item: Any, lasting: bool) -> Any:
 
 
 def _gap_part(gap: Gap, fact: Fact, lasting: bool) -> Gap:
+    if gap == NOT_READ:
+        return NOT_READ  # never written, whatever its detail
     if lasting:
         return Gap(gap.code) if fact.lasting else NOT_READ
     return gap if not fact.lasting or gap.detail else NOT_READ
@@ -139,7 +143,7 @@ def blob_of(section: Section) -> Blob:
     seen, gaps = 0, {}
     for leaf in leaves(half):
         if isinstance(leaf.value, Gap):
-            gaps["/".join(leaf.names)] = leaf.value.code
+            gaps[str(FactPath(leaf.names))] = leaf.value.code
         elif leaf.fact.lasting:
             seen += 1
     digest = blake2b(body, digest_size=20).hexdigest()
@@ -188,7 +192,7 @@ def _hints(cls: type[Section]) -> Mapping[str, Any]:
 
 
 def _arms(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) is Union else (hint,)
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _map_args(hint: Any) -> tuple[Any, ...]:

@@ -26,17 +26,42 @@ def output_of(argv: Sequence[str], cwd: str = "/", budget: float = 2.0) -> Seen[
             argv, cwd=cwd, env=_PLAIN, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
-    except FileNotFoundError:
-        return Gap("absent", f"{argv[0]} is not installed")
-    except PermissionError:
-        return Gap("denied", f"{argv[0]} may not be executed")
+    except OSError as error:
+        return _not_started(argv[0], cwd, error)
+    try:
+        return _output(child, argv[0], budget)
+    finally:
+        for pipe in (child.stdout, child.stderr):
+            if pipe:
+                pipe.close()
+
+
+def _not_started(program: str, cwd: str, error: OSError) -> Gap:
+    if error.filename == cwd:  # subprocess names the folder where entering it failed, the program elsewhere
+        return (
+            Gap("denied", f"{cwd} may not be entered")
+            if isinstance(error, PermissionError)
+            else Gap("absent", f"no folder {cwd}")
+        )
+    if isinstance(error, FileNotFoundError):
+        return Gap("absent", f"{program} is not installed")
+    if isinstance(error, PermissionError):
+        return Gap("denied", f"{program} may not be executed")
+    return Gap("failed", f"{program}: {error.strerror}")
+
+
+def _output(child: "subprocess.Popen[bytes]", program: str, budget: float) -> Seen[str]:
     deadline = time.monotonic() + budget
-    out, err = _drain(child, deadline)
-    if out is None or not reap(child, deadline - time.monotonic()):
+    streams = _drain(child, deadline)
+    if isinstance(streams, Gap):
         give_up(child)
-        return Gap("timed_out", f"{argv[0]}: {err or f'no end within {budget:g} s'}")
+        return Gap(streams.code, f"{program}: {streams.detail}")
+    if streams is None or not reap(child, deadline - time.monotonic()):
+        give_up(child)
+        return Gap("timed_out", f"{program}: no end within {budget:g} s")
+    out, err = streams
     if child.returncode != 0:
-        return Gap("failed", f"{argv[0]} exited {child.returncode}: {(err.splitlines() or ['no message'])[0]}")
+        return Gap("failed", f"{program} exited {child.returncode}: {(err.splitlines() or ['no message'])[0]}")
     return out
 
 
@@ -59,8 +84,8 @@ def give_up(child: "subprocess.Popen[bytes]") -> bool:
     return reap(child, REAP_SECONDS)
 
 
-def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str | None, str]:
-    """Both streams until they close. (None, why) at the deadline or beyond the cap."""
+def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, str] | Gap | None:
+    """Both streams until they close. None at the deadline, a Gap beyond the cap."""
     assert child.stdout is not None and child.stderr is not None
     chunks: dict[int, list[bytes]] = {child.stdout.fileno(): [], child.stderr.fileno(): []}
     order = list(chunks)
@@ -69,7 +94,7 @@ def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str | Non
     while left:
         ready, _, _ = select.select(list(left), [], [], max(deadline - time.monotonic(), 0))
         if not ready:
-            return None, ""
+            return None
         for fd in ready:
             data = os.read(fd, 65536)
             size += len(data)
@@ -77,6 +102,6 @@ def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str | Non
             if not data:
                 left.discard(fd)
         if size > OUTPUT_CAP:
-            return None, f"more than {OUTPUT_CAP} bytes of output"
+            return Gap("failed", f"more than {OUTPUT_CAP} bytes of output")
     out, err = (b"".join(chunks[fd]).decode("utf-8", "backslashreplace") for fd in order)
     return out, err

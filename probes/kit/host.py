@@ -41,7 +41,7 @@ ERRNO_GAPS: Mapping[int, GapCode] = {
 
 def gap_of(error: OSError) -> Gap:
     """The gap for an error of the kernel; whatever is not in ERRNO_GAPS is `failed`."""
-    return Gap(ERRNO_GAPS.get(error.errno or 0, "failed"), os.strerror(error.errno or 0))
+    return Gap(ERRNO_GAPS.get(error.errno or 0, "failed"), error.strerror or str(error))
 
 
 class Stat(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ class Host:
 
     def number(self, path: str) -> Seen[int]:
         """The content as a decimal or 0x integer; anything else is `failed`."""
-        return then(self.text(path), lambda text: int(text, 0) if text.strip() != "" else int(text))
+        return then(self.text(path), _number)
 
     def names(self, path: str) -> Seen[tuple[str, ...]]:
         """The sorted names in a folder."""
@@ -140,6 +140,8 @@ class Host:
             return read(self.root + path)
         except OSError as error:
             gap = gap_of(error)
+        except ValueError:  # open(2) never saw it: a path cannot hold NUL
+            gap = Gap("absent", "no such path")
         if self.root and gap.code == "absent":
             return Gap("not_read", "not in this tree")
         return gap
@@ -186,6 +188,14 @@ def _read(path: str, cap: int) -> Seen[str]:
     finally:
         os.close(fd)
     return b"".join(chunks).decode("utf-8", "backslashreplace")
+
+
+def _number(text: str) -> int:
+    """Stricter than int(text, 0), which takes 0b, 0o and underscores and refuses 007."""
+    digits = text.strip()
+    if not digits.isascii() or "_" in digits:
+        raise ValueError(f"no number: {text!r}")
+    return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
 
 
 def _names(path: str) -> tuple[str, ...]:

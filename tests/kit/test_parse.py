@@ -34,7 +34,7 @@ def test_the_kernels_list_format_is_read(text: str, cpus: set[int]) -> None:
 
 @pytest.mark.parametrize("text", ["x", "1-", "-1-2", "3-1", "0-3:2", "0-3:2/0", "0-3:5/4", "1,two", "0x3"])
 def test_what_the_kernel_would_refuse_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r".+"):
         cpu_list(text)
 
 
@@ -57,5 +57,5 @@ def test_a_choice_without_brackets_is_refused(text: str) -> None:
 def test_kib_takes_kilobytes_only() -> None:
     assert kib("  16384 kB\n") == 16384
     for text in ("16384", "16 MB", "x kB"):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r".+"):
             kib(text)
