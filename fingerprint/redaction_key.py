@@ -1,0 +1,87 @@
+"""The key under which private values are digested: one per user, or one shared by `redaction.key_file`.
+
+It lies in the state folder, never in the store: a store that is handed on does not carry it.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from fingerprint.folders import state_folder
+from fingerprint.settings import Settings
+
+LEAST_BYTES = 16
+
+
+class RedactionKey(NamedTuple):
+    """secret: for Redactor. trouble: why the key dies with this process; empty when it stays."""
+
+    secret: bytes
+    trouble: str = ""
+
+
+class _Unusable(Exception):
+    """What is wrong with a key file, and the remedy."""
+
+
+def redaction_key(settings: Settings, environ: Mapping[str, str]) -> RedactionKey:
+    """The key in force. The user's own is made on first use; a shared one must be there."""
+    try:
+        if settings.redaction.key_file:
+            return RedactionKey(_shared(Path(settings.redaction.key_file).expanduser()))
+        return RedactionKey(_own(environ))
+    except _Unusable as unusable:
+        words = f"{unusable}; until then private values compare with no other run"
+    except OSError as error:
+        words = f"redaction key {error.filename}: {error.strerror}; private values of this run compare with no other"
+    return RedactionKey(os.urandom(32), words)
+
+
+def _shared(path: Path) -> bytes:
+    """The owner's group may read a shared key."""
+    try:
+        return _read(path, forbidden=stat.S_IRWXO | stat.S_IWGRP)
+    except FileNotFoundError as error:
+        raise _Unusable(f"redaction.key_file {path} does not exist: copy it from where it is shared") from error
+
+
+def _own(environ: Mapping[str, str]) -> bytes:
+    folder = state_folder(environ)
+    if folder is None:
+        raise _Unusable("no place for the redaction key: set HOME or XDG_STATE_HOME")
+    path = folder / "redaction.key"
+    if not path.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create(path)
+    return _read(path, forbidden=stat.S_IRWXG | stat.S_IRWXO)
+
+
+def _create(path: Path) -> None:
+    """Whole or not at all: of several that create it at once, one wins and all read the winner's."""
+    draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, os.urandom(32).hex().encode() + b"\n")
+        os.fsync(fd)
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.close(fd)
+        os.unlink(draft)
+
+
+def _read(path: Path, *, forbidden: int) -> bytes:
+    """The file's content without surrounding white space."""
+    with path.open("rb") as file:
+        info = os.fstat(file.fileno())
+        if info.st_mode & forbidden:
+            raise _Unusable(
+                f"redaction key {path} is open to others (mode {stat.S_IMODE(info.st_mode):o}): chmod 600 {path}"
+            )
+        secret = file.read(4096).strip()
+    if len(secret) < LEAST_BYTES:
+        raise _Unusable(f"redaction key {path} holds fewer than {LEAST_BYTES} bytes: delete it, or copy the right one")
+    return secret

@@ -1,0 +1,226 @@
+"""Settings: files, then the environment, then flags; the later wins, key by key.
+
+    /etc/fingerprint/config.toml, $XDG_CONFIG_HOME/fingerprint/config.toml    sampling.then_hz = 2
+    environment                                                               FINGERPRINT_SAMPLING_THEN_HZ=2
+    flags                                                                     of the verb
+
+Each source is decoded strictly by itself, so that whoever is refused is named. pydantic is imported
+only then, for the words.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
+
+import msgspec
+
+from fingerprint.folders import SYSTEM_CONFIG, config_folder
+
+if TYPE_CHECKING:
+    from fingerprint.refused import Complaint
+
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+Hertz = Annotated[float, msgspec.Meta(gt=0, le=100)]
+DEFAULT = "default"
+_PREFIX = "FINGERPRINT_"
+_NEAR = 0.85  # FINGERPRINT_API_KEY belongs to another product; only what is close to a name of ours is a slip
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class Sampling(Part, frozen=True):
+    """How often a run is looked at, in samples per second."""
+
+    first_minute_hz: Hertz = 5
+    then_hz: Hertz = 1
+
+
+class Redaction(Part, frozen=True):
+    """key_file: a key shared with other hosts or users. allow: more variables whose values are kept in clear."""
+
+    key_file: str = ""
+    allow: tuple[str, ...] = ()
+
+
+class Areas(Part, frozen=True):
+    """skip: areas that are not read."""
+
+    skip: tuple[str, ...] = ()
+
+
+class Settings(Part, frozen=True):
+    """store: the database's file, empty for the default. budget_s: seconds that a whole snapshot may take."""
+
+    store: str = ""
+    budget_s: Seconds = 5
+    color: Literal["auto", "always", "never"] = "auto"
+    sampling: Sampling = Sampling()
+    redaction: Redaction = Redaction()
+    areas: Areas = Areas()
+
+    def colored(self, environ: Mapping[str, str], *, terminal: bool) -> bool:
+        """Whether text is coloured: https://no-color.org, which an explicit `always` overrides."""
+        if self.color != "auto":
+            return self.color == "always"
+        return terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+class SettingsError(Exception):
+    """One sentence: the file, variable or flag, the key, what was found and what is expected."""
+
+
+class Value(NamedTuple):
+    """One key as it stands, and where it came from."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+class _Source(NamedTuple):
+    """A file, a variable or a flag, and the nested tables that it gives."""
+
+    name: str
+    table: Mapping[str, Any]
+
+
+def load(environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings in force. flags: dotted key -> value, None where the flag was not given. Raises SettingsError."""
+    return msgspec.convert(_nested({value.key: value.value for value in values(environ, flags)}), Settings)
+
+
+def values(environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> tuple[Value, ...]:
+    """Every key in declared order, with its value in force and its origin. Raises SettingsError."""
+    found = {key: Value(key, default, DEFAULT) for key, default in _flat(msgspec.to_builtins(Settings())).items()}
+    for source in _sources(environ, flags or {}):
+        _check(source)
+        found.update({key: Value(key, value, source.name) for key, value in _flat(source.table).items()})
+    return tuple(found.values())
+
+
+def _sources(environ: Mapping[str, str], flags: Mapping[str, Any]) -> Iterator[_Source]:
+    for folder in (SYSTEM_CONFIG, config_folder(environ)):
+        if folder is not None:
+            yield _file(folder / "config.toml")
+    yield from _variables(environ)
+    for key, value in flags.items():
+        if value is not None:
+            yield _Source(f"--{key.rpartition('.')[2].replace('_', '-')}", _nested({key: value}))
+
+
+def _file(path: Path) -> _Source:
+    try:
+        return _Source(str(path), _toml(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        return _Source(str(path), {})
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from error
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    table: Mapping[str, Any] = tomllib.loads(text)
+    return table
+
+
+def _variables(environ: Mapping[str, str]) -> Iterator[_Source]:
+    keys = {key.upper().replace(".", "_"): key for key in _types()}
+    for variable, text in environ.items():
+        name = variable.removeprefix(_PREFIX)
+        if name == variable:
+            continue
+        if key := keys.get(name):
+            yield _Source(variable, _nested({key: _of_text(text, _types()[key])}))
+        elif near := _nearest(name, keys, _NEAR):
+            raise SettingsError(f"{variable} in the environment is no setting: did you mean {_PREFIX}{near}?")
+
+
+def _of_text(text: str, hint: Any) -> Any:
+    """A variable's text as a file would write it; what does not fit stays text and is refused as such."""
+    if hint == tuple[str, ...]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return msgspec.convert(text, hint, strict=False)
+    except msgspec.ValidationError:
+        return text
+
+
+def _check(source: _Source) -> None:
+    try:
+        skip = msgspec.convert(source.table, Settings).areas.skip
+    except msgspec.ValidationError as error:
+        _refuse(source, error)
+    if skip:
+        _check_areas(source, skip)
+
+
+def _check_areas(source: _Source, skip: tuple[str, ...]) -> None:
+    from probes.kit.probe import areas
+
+    for name in skip:
+        if name not in areas():
+            raise SettingsError(
+                f"{source.name}: areas.skip names '{name}', which is no area: {_instead(name, areas())}"
+            )
+
+
+def _refuse(source: _Source, error: msgspec.ValidationError) -> NoReturn:
+    from fingerprint.refused import complaints
+
+    first, *more = [_words(complaint) for complaint in complaints(Settings, source.table)] or [str(error)]
+    raise SettingsError(f"{source.name}: {first}" + (f" (and {len(more)} more)" if more else ""))
+
+
+def _words(complaint: "Complaint") -> str:
+    if complaint.unknown:
+        return f"{complaint.key} is no setting: {_instead(complaint.key, _types())}"
+    return f"{complaint.key} is {complaint.found!r}, but must be {complaint.expected}"
+
+
+def _instead(name: str, known: Any) -> str:
+    near = _nearest(name, known, 0.5)
+    return f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+
+
+def _nearest(name: str, known: Any, cutoff: float) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(known), 1, cutoff)), None)
+
+
+def _types(part: type[Part] = Settings, prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> type, in declared order."""
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(part):
+        if isinstance(field.type, type) and issubclass(field.type, Part):
+            found.update(_types(field.type, f"{prefix}{field.name}."))
+        else:
+            found[prefix + field.name] = field.type
+    return found
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value of tables that were checked."""
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found.update(_flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value})
+    return found
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parts, name = key.split(".")
+        inner = table
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[name] = value
+    return table
