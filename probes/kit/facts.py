@@ -142,7 +142,7 @@ def telemetry(why: str, source: str, unit: str = "", **more: Any) -> Any:
     return Fact(kind="telemetry", why=why, source=source, unit=unit, **more)
 
 
-class SectionMeta(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's metaclass is not public
+class SectionMeta(msgspec.StructMeta):
     """Takes the Facts out of the defaults, puts NOT_READ in, and freezes the class."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kw: Any) -> Any:
@@ -150,13 +150,12 @@ class SectionMeta(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's meta
         inherited = {k: v for base in bases for k, v in getattr(base, "__facts__", {}).items()}
         namespace.update(dict.fromkeys(facts, NOT_READ))
         namespace["__facts__"] = {**inherited, **facts}
-        return super().__new__(
-            mcls, name, bases, namespace, frozen=True, kw_only=True, omit_defaults=True, **kw
-        )
+        kw.update(frozen=True, kw_only=True, omit_defaults=True)
+        return super().__new__(mcls, name, bases, namespace, **kw)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Section(msgspec.Struct, metaclass=SectionMeta):
+class Section(msgspec.Struct, metaclass=SectionMeta, frozen=True, kw_only=True):
     """A frozen group of seen values about one area.
 
     Each field is a fact (`Seen[...]`, its default the Fact) or a nested Section (its default an
