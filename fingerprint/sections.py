@@ -7,7 +7,19 @@ sections of the same type, the other half NOT_READ and thus not written. Joined 
 from functools import lru_cache
 from hashlib import blake2b
 from types import UnionType
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Callable,
+    Iterator,
+    Literal,
+    Mapping,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
@@ -182,9 +194,32 @@ def declared(cls: type[Section], names: tuple[str, ...] = ()) -> Iterator[tuple[
                 yield from declared(item, (*at, "*"))
 
 
+def section_types(cls: type[Section]) -> Iterator[type[Section]]:
+    """The type and all section types below it, each once."""
+    found = {cls: None}
+    waiting = [cls]
+    while waiting:
+        for hint in _hints(waiting.pop()).values():
+            for kind in (hint, *(arg for arm in _arms(hint) for arg in _map_args(arm))):
+                if isinstance(kind, type) and issubclass(kind, Section) and kind not in found:
+                    found[kind] = None
+                    waiting.append(kind)
+    return iter(found)
+
+
 def _type_text(hint: Any) -> str:
-    arms = [arm for arm in _arms(hint) if arm is not Gap]
-    return " | ".join(getattr(arm, "__name__", str(arm)) if not hasattr(arm, "__args__") else str(arm) for arm in arms)
+    """A type in its short names, without its Gap: `int | "max"`, `Map[str | Redacted]`."""
+    return " | ".join(_arm_text(arm) for arm in _arms(hint) if arm is not Gap)
+
+
+def _arm_text(arm: Any) -> str:
+    if arm is Ellipsis:
+        return "..."
+    if get_origin(arm) is Literal:
+        return " | ".join(f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in get_args(arm))
+    name = getattr(get_origin(arm) or arm, "__name__", str(arm))
+    inner = ", ".join(map(_type_text, get_args(arm)))
+    return f"{name}[{inner}]" if inner else name
 
 
 def _hints(cls: type[Section]) -> Mapping[str, Any]:

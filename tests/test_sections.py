@@ -1,4 +1,4 @@
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 import msgspec
 import pytest
@@ -233,7 +233,14 @@ def test_a_declared_type_is_told_without_its_gap() -> None:
     types = {"/".join(names): text for names, _, text in declared(Area)}
     assert types["mode"] == "str"
     assert types["order"] == "tuple[str, ...]"
-    assert "Gap" not in types["devices/*/serial"]
+    assert types["devices/*/serial"] == "str | Redacted"
+    assert types["devices"] == "Map[Device]"
+    assert types["variables"] == "Map[str | Redacted]"
+
+
+def test_a_closed_set_of_words_is_told_as_such() -> None:
+    ((_, _, text),) = declared(one_fact(config("w", "s"), Seen[int | Literal["max"] | None]))
+    assert text == 'int | "max" | NoneType'
 
 
 def one_fact(fact: Any, hint: Any = Seen[int], name: str = "value") -> type[Section]:
