@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 import msgspec
 
 from fingerprint.folders import SYSTEM_CONFIG, config_folder
+from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.refused import Complaint
@@ -68,7 +69,7 @@ class Settings(Part, frozen=True):
         return terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
-class SettingsError(Exception):
+class SettingsError(Trouble):
     """One sentence: the file, variable or flag, the key, what was found and what is expected."""
 
 

@@ -12,7 +12,7 @@ Example:
 def command(path: str) -> None:
     """Say of one fact what it is, why it is read, from where, and how to put it back."""
     from fingerprint import catalog
-    from fingerprint.cli.trouble import Trouble
+    from fingerprint.trouble import Trouble
 
     try:
         click.echo(catalog.explain(path))

@@ -6,7 +6,7 @@ from typing import Any, Mapping, NoReturn, Sequence
 
 import click
 
-from fingerprint.cli.trouble import Trouble
+from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
 
 TASKS: Mapping[str, Sequence[str]] = {
@@ -96,7 +96,7 @@ def _status(argv: list[str]) -> int:
         error.show()
         return trouble
     except (click.ClickException, Trouble) as error:
-        print(f"fingerprint: {error.message}", file=sys.stderr)
+        print(f"fingerprint: {error}", file=sys.stderr)
         return trouble
     except BrokenPipeError:
         _quiet_stdout()

@@ -3,6 +3,7 @@
 from typing import Any, Callable
 
 import click
+from click.shell_completion import CompletionItem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -16,3 +17,22 @@ def output_format(*formats: str) -> Decorator:
 
 def quiet() -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help="Print nothing but troubles.")
+
+
+class RunArgument(click.ParamType):
+    """A run as store/refs.py understands it; completes the names of the store."""
+
+    name = "RUN"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from fingerprint.cli.invocation import Invocation
+        from fingerprint.store import StoreError
+
+        try:
+            names = {row.name for row in Invocation().stores.runs()}
+        except StoreError:
+            return []
+        return [CompletionItem(name) for name in sorted(names | {"@", "@good"}) if name.startswith(incomplete)]
+
+
+RUN = RunArgument()

@@ -1,0 +1,28 @@
+"""fingerprint config."""
+
+import json
+import os
+
+import click
+
+from fingerprint.cli.options import output_format
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint config
+  fingerprint config --format json"""
+)
+@output_format("text", "json")
+def command(format: str) -> None:  # noqa: A002  # the flag is --format
+    """Print every setting, its value, and where it came from."""
+    from fingerprint.settings import values
+
+    found = values(os.environ)
+    if format == "json":
+        click.echo(json.dumps([value._asdict() for value in found], indent=2))
+        return
+    width = max(len(value.key) for value in found)
+    for value in found:
+        click.echo(f"{value.key:{width}}  {json.dumps(value.value)}  ({value.origin})")

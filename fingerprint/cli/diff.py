@@ -1,0 +1,46 @@
+"""fingerprint diff."""
+
+import click
+
+from fingerprint.cli.options import RUN, output_format
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint diff run-A run-B
+  fingerprint diff                         (the last two runs of one benchmark)
+  fingerprint diff @good @ --format json
+
+\b
+Exit status:
+  0  nothing that lasts changed, and no metric is worse or better
+  1  something did (see --exit-on)
+  2  trouble"""
+)
+@click.argument("a", type=RUN, required=False)
+@click.argument("b", type=RUN, required=False)
+@click.option("--metric", metavar="NAME", help="Look at this metric alone.")
+@click.option("--vary", "vary", multiple=True, metavar="GLOB", help="A change that is intended; may be repeated.")
+@click.option(
+    "--exit-on", type=click.Choice(["any", "facts", "metrics", "nothing"]), default="any", show_default=True,
+    help="What sets exit status 1.",
+)  # fmt: skip
+@output_format("text", "json")
+def command(a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: str, format: str) -> int:  # noqa: A002
+    """Say what changed between two runs: suspects first, then what is ruled out, and what is not known."""
+    from fingerprint.cli.comparing import compared
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.explain import exit_status
+
+    invocation = Invocation()
+    diff = compared(invocation, a, b, metric=metric, vary=vary)
+    if format == "json":
+        from fingerprint.report.json import render as as_json
+
+        click.echo(as_json(diff), nl=False)
+    else:
+        from fingerprint.report.text import render
+
+        click.echo(render(diff, width=invocation.width, color=invocation.color), nl=False, color=invocation.color)
+    return exit_status(diff, exit_on)

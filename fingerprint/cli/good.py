@@ -1,0 +1,24 @@
+"""fingerprint good."""
+
+import click
+
+from fingerprint.cli.options import RUN, quiet
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint good run-A
+  fingerprint good run-A#2 --not"""
+)
+@click.argument("run", type=RUN)
+@click.option("--not", "bad", is_flag=True, help="Take the mark away.")
+@quiet()
+def command(run: str, bad: bool, quiet: bool) -> None:
+    """Mark a run as a good one, to compare others with (@good)."""
+    from fingerprint.cli.invocation import Invocation
+
+    found = Invocation().run(run)
+    found.store.writable().good(found.latest.id, not bad)
+    if not quiet:
+        click.echo(f"{found.latest} is {'no longer ' if bad else ''}marked good")

@@ -1,0 +1,55 @@
+"""fingerprint import."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fingerprint.cli.options import quiet
+
+if TYPE_CHECKING:
+    from fingerprint.store import Imported
+
+
+@click.command(
+    name="import",
+    epilog="""\b
+Example:
+  fingerprint import friday.json
+  fingerprint import fingerprint-run-A.jsonl --name run-A""",
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=Path))
+@click.option("--name", help="What its runs are called here.")
+@quiet()
+def command(files: tuple[Path, ...], name: str | None, quiet: bool) -> None:
+    """Take in exported files, and what a run could not write into its store."""
+    from fingerprint.cli.invocation import Invocation
+
+    with Invocation().store() as store:
+        for file in files:
+            imported = store.import_file(_on_disk(file), name)
+            if not quiet:
+                click.echo(f"{file}: {in_words(imported)}")
+
+
+def in_words(imported: "Imported") -> str:
+    """What is new, and what was here already."""
+    new = ", ".join(map(str, imported.runs)) or "no new run"
+    return f"{new}, {imported.snapshots} new snapshots, {len(imported.known)} already here"
+
+
+def _on_disk(file: Path) -> Path:
+    """`-` is standard input, kept in a file that ends with this process."""
+    if str(file) != "-":
+        return file
+    import tempfile
+
+    kept = tempfile.NamedTemporaryFile(suffix=".json")  # noqa: SIM115  # closed, and so removed, when the process ends
+    kept.write(sys.stdin.buffer.read())
+    kept.flush()
+    _KEPT.append(kept)
+    return Path(kept.name)
+
+
+_KEPT: list[object] = []

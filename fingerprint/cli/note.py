@@ -1,0 +1,20 @@
+"""fingerprint note."""
+
+import click
+
+from fingerprint.cli.options import RUN
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint note run-B "after the BIOS update" """
+)
+@click.argument("run", type=RUN)
+@click.argument("text")
+def command(run: str, text: str) -> None:
+    """Write a remark beside a run; `show` prints it."""
+    from fingerprint.cli.invocation import Invocation
+
+    found = Invocation().run(run)
+    found.store.writable().note(found.latest.id, text)

@@ -1,0 +1,26 @@
+"""fingerprint record."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint record my-host
+  fingerprint record their-host --root unpacked/     (a tree of /proc and /sys from elsewhere)"""
+)
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--root", default="/", metavar="TREE", help="Read below this folder instead of this machine.")
+@click.option("--area", "only", multiple=True, metavar="AREA", help="Record this area alone; may be repeated.")
+def command(folder: Path, root: str, only: tuple[str, ...]) -> None:
+    """Record all that the probes read here, so that it can be replayed elsewhere."""
+    from fingerprint.cli.invocation import Invocation, host_areas
+    from fingerprint.testing import record
+    from probes.kit.host import Host
+
+    invocation = Invocation()
+    host = Host(root=root, redactor=invocation.redactor)
+    record(host, host_areas(invocation.probes(only)), folder)
+    click.echo(f"recorded in {folder}: look through it before you hand it on")
