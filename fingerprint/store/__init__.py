@@ -1,0 +1,14 @@
+"""Snapshots and runs on disk: one SQLite file per user and one of the service. SQL lives here."""
+
+from fingerprint.store.errors import NoStore, StoreError
+from fingerprint.store.journal import Journal
+from fingerprint.store.place import default_path, service_path
+from fingerprint.store.refs import Found, FoundRun, FoundSnapshot, Stores
+from fingerprint.store.runs import RunRow, check_name
+from fingerprint.store.snapshots import SnapshotRow
+from fingerprint.store.store import Store
+
+__all__ = [
+    "Found", "FoundRun", "FoundSnapshot", "Journal", "NoStore", "RunRow", "SnapshotRow", "Store", "StoreError",
+    "Stores", "check_name", "default_path", "service_path",
+]  # fmt: skip

@@ -1,0 +1,50 @@
+"""The blob table: lasting parts, each kept once."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fingerprint.sections import Blob
+from fingerprint.snapshot import Reading
+from fingerprint.store.errors import StoreError
+from fingerprint.store.packing import is_hollow, packed, raw_of, unpacked
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+Address = tuple[str, str]
+COLUMNS = "blob.digest, blob.schema, blob.seen, blob.gaps, blob.body"
+
+
+def put(connection: "Connection", blob: Blob) -> int:
+    """The row that holds this blob, made if there is none. A hollow blob must be there already."""
+    row = connection.execute("SELECT id FROM blob WHERE digest = ? AND schema = ?", address(blob)).fetchone()
+    if row is None:
+        columns = (*address(blob), blob.seen, packed(blob.gaps), packed(blob.body))
+        row = (connection.execute("INSERT INTO blob VALUES (NULL, ?, ?, ?, ?, ?)", columns).lastrowid,)
+    number: int = row[0]
+    return number
+
+
+def address(blob: Blob) -> Address:
+    """Two areas may have equal bodies, e.g. empty ones: the schema tells them apart."""
+    return blob.digest, blob.schema
+
+
+def blob_of_row(digest: str, schema: str, seen: int, gaps: bytes, body: bytes) -> Blob:
+    return Blob(digest, schema, seen, msgspec.json.decode(unpacked(gaps), type=dict[str, str]), raw_of(body))
+
+
+def by_address(rows: Iterable[tuple[str, str, int, bytes, bytes]]) -> Mapping[Address, Blob]:
+    return {(row[0], row[1]): blob_of_row(*row) for row in rows}
+
+
+def filled(reading: Reading, blobs: Mapping[Address, Blob]) -> Reading:
+    """A hollow reading with its lasting part put back. Raises StoreError where that is missing."""
+    if reading.lasting is None or not is_hollow(reading):
+        return reading
+    whole = blobs.get(address(reading.lasting))
+    if whole is None:
+        raise StoreError(f"the blob {reading.lasting.digest} is missing, so this is incomplete: import the run again")
+    return msgspec.structs.replace(reading, lasting=whole)

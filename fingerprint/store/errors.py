@@ -1,0 +1,35 @@
+"""What a store that cannot be used says: one sentence that names the file and the remedy."""
+
+from pathlib import Path
+
+from fingerprint.trouble import Trouble
+
+
+class StoreError(Trouble):
+    """The store, a reference or a file to import is of no use as it is; the text says why and what to do."""
+
+
+class NoStore(StoreError):
+    """There is nothing to read yet: the file is missing or was never filled."""
+
+
+# Parts of sqlite3_errstr(3)'s texts: Python 3.10 does not hand out the codes.
+_SENTENCES = (
+    ("not a database", "{path} is no SQLite database and so no store: move it away, or let FINGERPRINT_STORE name another"),
+    ("malformed", "{path} is damaged: move it away (a new one is made) and try `sqlite3 {path} .recover` on a copy"),
+    ("is full", "no space is left for {path}: free some, or let FINGERPRINT_STORE name a file on another disk"),
+    ("readonly", "{path} cannot be written by this user (read-only): let FINGERPRINT_STORE name a file that can"),
+    ("locked", "{path} is locked by another process: see who holds it with `fuser {path}` and try again"),
+    ("unable to open", "{path} cannot be opened: check the permissions of the file and of its folder"),
+    ("disk I/O", "the disk of {path} reports errors: see `dmesg`, or let FINGERPRINT_STORE name a file elsewhere"),
+    ("FOREIGN KEY", "what was to be added to {path} belongs to a run that was removed meanwhile: start a new run"),
+)  # fmt: skip
+
+
+def explained(error: Exception, path: Path) -> StoreError:
+    """The sentence for an error of SQLite or of the kernel about the store at `path`."""
+    text = str(error)
+    for part, sentence in _SENTENCES:
+        if part.lower() in text.lower():
+            return StoreError(sentence.format(path=path))
+    return StoreError(f"{path} cannot be used ({text}): let FINGERPRINT_STORE name another file")

@@ -1,0 +1,202 @@
+"""Files from outside, read without trust.
+
+pydantic checks the shape of an export before anything is decoded from it, msgspec its records and
+sections, and this module what no type tells: that blobs have the digest they claim and that everything
+referred to is there. It is imported only when a file is read: pydantic costs 246 ms.
+"""
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fingerprint.runs.record import Opened, Snapped
+from fingerprint.sections import Blob
+from fingerprint.snapshot import Reading
+from fingerprint.store import blobs
+from fingerprint.store.bundle import EXPORT, RECORDS, Entry, Export, Head, Line, StoredRun, StoredSnapshot
+from fingerprint.store.errors import StoreError
+from fingerprint.store.packing import with_reading
+
+T = TypeVar("T")
+Change = Callable[[Reading], Reading]
+
+SIZE_CAP = 1 << 30
+_canonical = msgspec.json.Encoder(order="sorted").encode
+_line = msgspec.json.Decoder(Line)
+_Refused = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
+Ulid = Annotated[str, Field(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._+-]+$")]
+Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Entry(_Model):
+    area: Name
+    target: str
+    reading: dict[str, Any]
+
+
+class _Snapshot(_Model):
+    id: Ulid
+    taken_at: Nanoseconds
+    seen_until: Nanoseconds
+    duration_ms: float
+    host: str
+    provenance: dict[str, Any]
+    readings: list[_Entry]
+
+
+class _Run(_Model):
+    id: Ulid
+    name: Name
+    attempt: Annotated[int, Field(ge=1, lt=1 << 31)]
+    records: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
+class _Blob(_Model):
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    schema_: Annotated[str, Field(alias="schema", pattern=r"^[0-9a-f]{20}$")]
+    seen: Annotated[int, Field(ge=0, lt=1 << 31)]
+    gaps: dict[str, str]
+    body: dict[str, Any]
+
+
+class _Export(_Model):
+    schema_: Annotated[Literal["fingerprint.export/1"], Field(alias="schema")]
+    fingerprint: str
+    runs: list[_Run]
+    snapshots: list[_Snapshot]
+    blobs: list[_Blob]
+
+
+def read(path: Path) -> Export:
+    """What an exported file or a spill file holds, all readings whole. Raises StoreError naming file and place."""
+    data = _content(path)
+    first = data[:4096].lstrip()
+    if first.startswith(b"{") and RECORDS.encode() in first.split(b"\n", 1)[0]:
+        return _spilled(data, path)
+    return _exported(data, path)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file() or path.stat().st_size > SIZE_CAP:
+            raise StoreError(f"{path} is no file, or too large: name one that `fingerprint export` wrote")
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
+
+
+def _exported(data: bytes, path: Path) -> Export:
+    try:
+        _Export.model_validate(msgspec.json.decode(data))
+        export = msgspec.json.decode(data, type=Export)
+    except ValidationError as error:
+        raise _wrong(path, _words(error)) from error
+    except _Refused as error:
+        raise _wrong(path, str(error)) from error
+    kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
+    try:
+        return _checked(_whole(export, kept), path)
+    except _Refused as error:
+        raise _wrong(path, str(error)) from error
+
+
+def _words(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the document"
+    return f"{place}: {first['msg']}"
+
+
+def _wrong(path: Path, what: str) -> StoreError:
+    return StoreError(f"{path} is not what `fingerprint export` writes ({what}): export it again with this release")
+
+
+def _whole(export: Export, kept: Mapping[blobs.Address, Blob]) -> Export:
+    def whole(reading: Reading) -> Reading:
+        return _canonical_reading(blobs.filled(reading, kept))
+
+    runs = tuple(_run_with(run, whole) for run in export.runs)
+    snapshots = tuple(_snapshot_with(snapshot, whole) for snapshot in export.snapshots)
+    return msgspec.structs.replace(export, runs=runs, snapshots=snapshots, blobs=())
+
+
+def _run_with(run: StoredRun, change: Change) -> StoredRun:
+    return msgspec.structs.replace(run, records=tuple(with_reading(record, change) for record in run.records))
+
+
+def _snapshot_with(snapshot: StoredSnapshot, change: Change) -> StoredSnapshot:
+    entries = tuple(Entry(entry.area, entry.target, change(entry.reading)) for entry in snapshot.readings)
+    return msgspec.structs.replace(snapshot, readings=entries)
+
+
+def _canonical_reading(reading: Reading) -> Reading:
+    """The volatile part as it was before somebody's editor or `jq` laid it out anew."""
+    return msgspec.structs.replace(reading, volatile=_canonical_raw(reading.volatile))
+
+
+def _canonical_raw(raw: msgspec.Raw) -> msgspec.Raw:
+    return msgspec.Raw(_canonical(msgspec.json.decode(raw)))
+
+
+def _checked_blob(blob: Blob, path: Path) -> Blob:
+    body = _canonical_raw(blob.body)
+    if blake2b(bytes(body), digest_size=20).hexdigest() != blob.digest:
+        raise _wrong(path, f"blob {blob.digest}: its body has another digest, so it was changed")
+    return msgspec.structs.replace(blob, body=body)
+
+
+def _checked(export: Export, path: Path) -> Export:
+    known = {snapshot.id for snapshot in export.snapshots}
+    for run in export.runs:
+        if not isinstance(run.records[0], Opened):
+            raise _wrong(path, f"run {run.id}: its first record is not `opened`")
+        for record in run.records:
+            if isinstance(record, Snapped) and record.snapshot not in known:
+                raise _wrong(path, f"run {run.id}: its snapshot {record.snapshot} is missing")
+    return export
+
+
+def _spilled(data: bytes, path: Path) -> Export:
+    """A spill file's last line may be torn, when its writer was killed: what stands before it counts."""
+    first, *rest = data.split(b"\n")
+    head = _decoded(msgspec.json.Decoder(Head), first, path, 1)
+    lines = [_decoded(_line, text, path, number) for number, text in enumerate(rest[:-1], 2)]
+    records = tuple(line.record for line in lines if line.record is not None)
+    snapshots = tuple(line.snapshot for line in lines if line.snapshot is not None)
+    if not records or not isinstance(records[0], Opened):
+        raise _torn(path, 2, "a run's first record is `opened`")
+    run = StoredRun(head.run, records[0].name, records[0].attempt, records)
+    return _revalidated(Export(EXPORT, records[0].fingerprint, (run,), snapshots, ()), path)
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: Path, number: int) -> T:
+    try:
+        return decoder.decode(text)
+    except _Refused as error:
+        raise _torn(path, number, str(error)) from error
+
+
+def _torn(path: Path, number: int, what: str) -> StoreError:
+    return StoreError(f"{path}, line {number}, is not what a run writes ({what}): remove that line and what follows")
+
+
+def _revalidated(export: Export, path: Path) -> Export:
+    """A spill file passes the same checks as an export: its readings are whole, so each carries its blob."""
+    readings = [entry.reading for snapshot in export.snapshots for entry in snapshot.readings]
+    readings += [record.reading for run in export.runs for record in run.records if hasattr(record, "reading")]
+    kept = {blobs.address(r.lasting): _checked_blob(r.lasting, path) for r in readings if r.lasting is not None}
+    shape = msgspec.structs.replace(export, blobs=tuple(kept.values()))
+    try:
+        _Export.model_validate(msgspec.json.decode(msgspec.json.encode(shape)))
+        return _checked(_whole(export, kept), path)
+    except ValidationError as error:
+        raise _wrong(path, _words(error)) from error

@@ -1,0 +1,75 @@
+"""Where stores lie, and on what kind of file system."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from fingerprint.store.errors import explained
+
+# Shared between machines: the shared memory that SQLite's WAL needs reaches one kernel only
+# (https://sqlite.org/wal.html, "WAL does not work over a network filesystem").
+NETWORK = frozenset(
+    "nfs nfs4 cifs smb3 smbfs lustre beegfs gpfs ceph afs auristorfs ncpfs 9p virtiofs glusterfs orangefs pvfs2 panfs"
+    " wekafs quobyte coda gfs gfs2 ocfs2 vboxsf prl_fs vmhgfs".split()
+)
+# FUSE hides what is behind it; these few are known to be local.
+_LOCAL_FUSE = frozenset(("fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.lxcfs", "fuse.portal"))
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """This user's store: $FINGERPRINT_STORE, else the usual path."""
+    chosen = environ.get("FINGERPRINT_STORE")
+    return Path(chosen) if chosen else usual_path(environ)
+
+
+def usual_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """fingerprint/store.db in $XDG_STATE_HOME, else in ~/.local/state."""
+    state = environ.get("XDG_STATE_HOME", "")
+    # The XDG specification has relative values ignored.
+    folder = (
+        Path(state) if os.path.isabs(state) else Path(environ.get("HOME") or os.path.expanduser("~"), ".local/state")
+    )
+    return folder / "fingerprint" / "store.db"
+
+
+def service_path() -> Path:
+    """The store of the host's service."""
+    return Path("/var/lib/fingerprint/store.db")
+
+
+def make_private(path: Path) -> None:
+    """Creates folder (0700) and file (0600) where they are missing; SQLite gives its side files the file's mode."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        if not path.is_file():
+            raise explained(OSError(f"unable to open: {error.strerror}"), path) from error
+        raise explained(OSError("readonly"), path) from error
+
+
+def network_of(path: Path, mountinfo: str | None = None) -> str:
+    """The type of the network file system that holds `path`, empty for a local one. mountinfo: as proc(5) has it."""
+    kind = _filesystem(os.path.realpath(path), _mountinfo() if mountinfo is None else mountinfo)
+    shared = kind in NETWORK or (kind.startswith("fuse") and kind not in _LOCAL_FUSE)
+    return kind if shared else ""
+
+
+def _mountinfo() -> str:
+    try:
+        return Path("/proc/self/mountinfo").read_text("utf-8", "backslashreplace")
+    except OSError:
+        return ""
+
+
+def _filesystem(path: str, mountinfo: str) -> str:
+    """The type at the longest mount point above `path`; of two on one point the later covers the earlier."""
+    longest, kind = "", ""
+    for line in mountinfo.splitlines():
+        mount, _, source = line.partition(" - ")
+        point = _OCTAL.sub(lambda m: chr(int(m.group(1), 8)), mount.split(" ")[4])
+        if len(point) >= len(longest) and (path == point or path.startswith(point.rstrip("/") + "/")):
+            longest, kind = point, source.split(" ")[0]
+    return kind

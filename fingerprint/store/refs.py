@@ -1,0 +1,191 @@
+"""What a run argument means.
+
+    @            the last run            run-A      a series: all attempts of that name
+    @-1          the one before          run-A#2    one attempt
+    @good        the last good one       01JD5X     a unique beginning of an id, 4 characters at least
+                                         FILE       an exported file
+
+tried in this order.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple, Union
+
+from fingerprint.store.errors import NoStore, StoreError
+from fingerprint.store.place import default_path, service_path, usual_path
+from fingerprint.store.runs import RunRow
+from fingerprint.store.snapshots import SnapshotRow
+from fingerprint.store.store import ALWAYS, Store
+
+SHORTEST_ID = 4
+_LAST = re.compile(r"@(?:-(\d+))?")
+_NAME = re.compile(r"([A-Za-z0-9._+-]+)(?:#(\d+))?")
+_LISTS = "`fingerprint runs` lists what there is"
+
+
+class FoundRun(NamedTuple):
+    """attempts: oldest first; more than one only where a whole series was named."""
+
+    store: Store
+    attempts: tuple[RunRow, ...]
+
+    @property
+    def latest(self) -> RunRow:
+        return self.attempts[-1]
+
+
+class FoundSnapshot(NamedTuple):
+    store: Store
+    id: str
+
+
+Found = Union[FoundRun, FoundSnapshot]
+
+
+class Stores:
+    """All stores that a reference may mean.
+
+    unreadable: a sentence for each that is there and cannot be read.
+    """
+
+    def __init__(self, stores: Iterable[Store], unreadable: Iterable[str] = ()) -> None:
+        self.stores = tuple(stores)
+        self.unreadable = tuple(unreadable)
+
+    @classmethod
+    def open(cls, own: Path | None = None) -> "Stores":
+        """This user's store and the service's, for reading; only `own` where that is not the usual one.
+
+        Raises StoreError if the user's own is of no use.
+        """
+        own = own or default_path()
+        found = [store for store in [_if_filled(own)] if store is not None]
+        if own != usual_path():
+            return cls(found)
+        try:
+            service = _if_filled(service_path())
+        except StoreError as error:
+            return cls(found, [str(error)])
+        return cls([*found, service] if service else found)
+
+    def runs(
+        self, *, name: str | None = None, benchmark: str | None = None, good: bool | None = None, limit: int = -1
+    ) -> tuple[RunRow, ...]:
+        """Of all stores, the newest `limit` (all when negative), oldest first."""
+        return self._newest(limit, name=name, benchmark=benchmark, good=good)
+
+    def snapshots(self, *, host: str = "", since: int = 0, until: int = ALWAYS) -> tuple[SnapshotRow, ...]:
+        """Of all stores, oldest first."""
+        found = [row for store in self.stores for row in store.snapshots(host=host, since=since, until=until)]
+        return tuple(sorted(found, key=lambda row: row.taken_at))
+
+    def resolve(self, text: str, benchmark: str | None = None) -> Found:
+        """Raises StoreError for what means nothing, or two things. benchmark: limits `@`, `@-N` and `@good`."""
+        if text.startswith("@"):
+            return self._relative(text, benchmark)
+        return self._named(text) or self._by_id(text) or self._file(text)
+
+    def close(self) -> None:
+        for store in self.stores:
+            store.close()
+
+    def _newest(self, limit: int, **asked: "str | bool | None") -> tuple[RunRow, ...]:
+        found = [row for store in self.stores for row in store.runs(limit=limit, **asked)]  # type: ignore[arg-type]
+        found.sort(key=lambda row: (row.opened_at, row.id))
+        return tuple(found[-limit:] if limit >= 0 else found)
+
+    def _relative(self, text: str, benchmark: str | None) -> FoundRun:
+        last = _LAST.fullmatch(text)
+        if last is None and text != "@good":
+            raise StoreError(f"'{text}' is no run: write @ for the last one, @-1 for the one before, or @good")
+        back = int(last[1] or 0) if last else 0
+        found = self._newest(back + 1, benchmark=benchmark, good=None if last else True)
+        if len(found) <= back:
+            raise StoreError(_too_few(text, len(found), benchmark))
+        return self._of(found[0])
+
+    def _named(self, text: str) -> FoundRun | None:
+        parts = _NAME.fullmatch(text)
+        if parts is None:
+            return None
+        series = [(store, rows) for store in self.stores if (rows := store.runs(name=parts[1]))]
+        if parts[2] is not None:
+            series = [(store, rows) for store, every in series if (rows := _attempt(every, int(parts[2])))]
+        if len(series) > 1:
+            raise StoreError(_ambiguous(text, [row for _, rows in series for row in rows]))
+        return FoundRun(*series[0]) if series else None
+
+    def _by_id(self, text: str) -> Found | None:
+        prefix = text.upper()
+        if len(prefix) < SHORTEST_ID or not prefix.isalnum():
+            return None
+        found: dict[str, Found] = {}
+        for store in self.stores:
+            run_ids, snapshot_ids = store.ids(prefix)
+            found.update((run_id, FoundRun(store, (store.run(run_id),))) for run_id in run_ids)
+            found.update((snapshot_id, FoundSnapshot(store, snapshot_id)) for snapshot_id in snapshot_ids)
+        if len(found) > 1:
+            raise StoreError(
+                f"{len(found)} ids begin with {text}, e.g. {' and '.join(sorted(found)[:2])}: write more of it"
+            )
+        return next(iter(found.values()), None)
+
+    def _file(self, text: str) -> Found:
+        path = Path(text)
+        if not path.exists():
+            raise StoreError(f"there is no run '{text}'{self._nearest(text)}: {_LISTS}")
+        store = Store.of_file(path)
+        if series := store.runs():
+            return FoundRun(store, _one_series(series, path))
+        return FoundSnapshot(store, _one_snapshot(store.snapshots(), path))
+
+    def _nearest(self, text: str) -> str:
+        names = {name for row in self.runs() for name in (row.name, str(row))}
+        near = get_close_matches(text, sorted(names), n=3)
+        return f", but {' and '.join(near)}" if near else ""
+
+    def _of(self, row: RunRow) -> FoundRun:
+        return FoundRun(next(store for store in self.stores if store.origin == row.origin), (row,))
+
+
+def _if_filled(path: Path) -> Store | None:
+    try:
+        return Store.open(path, readonly=True)
+    except NoStore:
+        return None
+
+
+def _attempt(rows: Iterable[RunRow], attempt: int) -> tuple[RunRow, ...]:
+    return tuple(row for row in rows if row.attempt == attempt)
+
+
+def _too_few(text: str, count: int, benchmark: str | None) -> str:
+    runs = "good run" if text == "@good" else "run"
+    of = f" of benchmark {benchmark}" if benchmark else ""
+    remedy = "mark one with `fingerprint good RUN`" if text == "@good" else _LISTS
+    return (
+        f"'{text}' means nothing yet: the stores hold {count or 'no'} {runs}{'s' if count != 1 else ''}{of}; {remedy}"
+    )
+
+
+def _ambiguous(text: str, rows: Sequence[RunRow]) -> str:
+    each = " and ".join(f"{row.id} ({row.origin})" for row in rows)
+    return f"'{text}' is in both stores, as {each}: write one of these ids, or set FINGERPRINT_STORE to one store"
+
+
+def _one_series(rows: tuple[RunRow, ...], path: Path) -> tuple[RunRow, ...]:
+    names = sorted({row.name for row in rows})
+    if len(names) > 1:
+        raise StoreError(f"{path} holds several runs ({', '.join(names)}): `fingerprint import {path}`, then name one")
+    return rows
+
+
+def _one_snapshot(rows: tuple[SnapshotRow, ...], path: Path) -> str:
+    if len(rows) != 1:
+        raise StoreError(
+            f"{path} holds no run and {len(rows) or 'no'} snapshots: name a file with one run or one snapshot"
+        )
+    return rows[0].id

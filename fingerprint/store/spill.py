@@ -1,0 +1,93 @@
+"""Where a run's records go when its store cannot take them: JSON lines, in the first folder that has room."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from fingerprint.store.bundle import RECORDS, Head, Line
+
+_encode = msgspec.json.Encoder().encode
+
+
+def folders(store: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where a spill file may lie, best first."""
+    yield store.parent
+    if runtime := environ.get("XDG_RUNTIME_DIR"):
+        yield Path(runtime)
+    yield Path(environ.get("TMPDIR") or tempfile.gettempdir())
+    yield Path.cwd()
+
+
+class Spill:
+    """path: the file, None as long as no folder took it. lost: lines that found no room anywhere."""
+
+    def __init__(self, run_id: str, places: Iterable[Path]) -> None:
+        self.path: Path | None = None
+        self.lost = 0
+        self._run_id = run_id
+        self._places = iter(places)
+        self._fd = -1
+
+    def write(self, line: Line, *, durable: bool = False) -> None:
+        """Adds one line. Raises ValueError, TypeError or RecursionError for what JSON cannot hold, nothing else."""
+        text = _encode(line) + b"\n"
+        while self._fd >= 0 or self._move_on():
+            if self._wrote(text, durable):
+                return
+        self.lost += 1
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _wrote(self, text: bytes, durable: bool) -> bool:
+        try:
+            _write(self._fd, text)
+            if durable:
+                os.fsync(self._fd)
+        except OSError:
+            self.close()
+            return False
+        return True
+
+    def _move_on(self) -> bool:
+        """Takes what was written so far to the next folder that has room for it."""
+        so_far = self._whole_lines()
+        for folder in self._places:
+            path = folder / f"fingerprint-{self._run_id}.jsonl"
+            if self._begin(path, so_far):
+                if self.path is not None:
+                    self.path.unlink(missing_ok=True)
+                self.path = path
+                return True
+        return False
+
+    def _begin(self, path: Path, so_far: bytes) -> bool:
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return False
+        try:
+            _write(self._fd, so_far)
+        except OSError:
+            self.close()
+            path.unlink(missing_ok=True)
+            return False
+        return True
+
+    def _whole_lines(self) -> bytes:
+        """What the last folder took, without a line that its full disk cut."""
+        if self.path is None:
+            return _encode(Head(RECORDS, self._run_id)) + b"\n"
+        data = self.path.read_bytes()
+        return data[: data.rfind(b"\n") + 1]
+
+
+def _write(fd: int, data: bytes) -> None:
+    """A disk that fills up takes a part first, and refuses the rest."""
+    while data:
+        data = data[os.write(fd, data) :]
