@@ -1,0 +1,200 @@
+"""The kernel: which one, how it was started, how it keeps time, what was loaded into it and how it is set."""
+
+import re
+from typing import Any
+
+from probes.kernel.modules import Module, read_modules
+from probes.kernel.sched import Sched, read_sched
+from probes.kernel.sysctls import Sysctl, read_sysctl
+from probes.kernel.taint import taints
+from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, identity, state, telemetry, then
+from probes.kit.host import Host
+from probes.kit.knobs import knob, read_each, word_tuple
+from probes.kit.parse import selected
+from probes.kit.probe import Target, probe
+
+CLOCK = "/sys/devices/system/clocksource/clocksource0"
+SECURITY = "/sys/kernel/security"
+
+
+class Clocksource(Section):
+    current: Seen[str] = knob(
+        f"{CLOCK}/current_clocksource",
+        "without tsc each clock read is a system call: engines read it for every token",
+        follows=("kernel/clocksource/available",),
+    )
+    available: Seen[tuple[str, ...]] = state(
+        "the kernel strikes out tsc when it finds it unstable, until the next boot",
+        f"{CLOCK}/available_clocksource",
+        settled="always",
+    )
+    event_device: Seen[str] = state(
+        "what wakes a core for a timer: hpet or a broadcast device is slower than the local APIC",
+        "/sys/devices/system/clockevents/clockevent0/current_device",
+        settled="always",
+    )
+
+
+class Security(Section):
+    lockdown: Seen[str] = config(
+        "integrity and above hide debugfs and MSRs: what can be read and tuned here at all",
+        f"{SECURITY}/lockdown",
+        context=True,
+    )
+    lsm: Seen[tuple[str, ...]] = config(
+        "security modules, each a hook in every open, map and exec: start-up that opens 100,000 files",
+        f"{SECURITY}/lsm",
+    )
+
+
+class Tracing(Section):
+    """What ftrace does now, for everybody."""
+
+    current_tracer: Seen[str] = knob(
+        "/sys/kernel/tracing/current_tracer", "a function tracer left on after debugging: every kernel function pays"
+    )
+    set_event: Seen[tuple[str, ...]] = config(
+        "trace events that somebody switched on: a write to a buffer at each",
+        "/sys/kernel/tracing/set_event",
+        restore="echo {value} > /sys/kernel/tracing/set_event",
+    )
+
+
+class Troubles(Section):
+    """How often the kernel complained since boot (since Linux 6.1, and 6.17 for the lockups)."""
+
+    oops_count: Seen[int] = counter(
+        "a part of the kernel died and its locks may be held for ever", "/sys/kernel/oops_count"
+    )
+    warn_count: Seen[int] = counter("a driver met what it holds impossible: look at dmesg", "/sys/kernel/warn_count")
+    softlockup_count: Seen[int] = counter("a core was kept in the kernel for 20 s", "/sys/kernel/softlockup_count")
+    hardlockup_count: Seen[int] = counter("a core took no interrupt for 10 s", "/sys/kernel/hardlockup_count")
+    rcu_stall_count: Seen[int] = counter(
+        "a core held up everybody's deferred work: a starved virtual CPU looks like this", "/sys/kernel/rcu_stall_count"
+    )
+    hung_task_detect_count: Seen[int] = counter(
+        "threads stuck in state D for minutes: storage or a driver that does not answer",
+        "/proc/sys/kernel/hung_task_detect_count",
+    )
+
+
+class Kernel(Section):
+    release: Seen[str] = config(
+        "another kernel is another scheduler, driver and memory manager: 42 times from one commit",
+        "/proc/sys/kernel/osrelease",
+    )
+    version: Seen[str] = config(
+        "build number and date: the same release rebuilt with a patch",
+        "/proc/sys/kernel/version",
+        follows=("kernel/release",),
+    )
+    machine: Seen[str] = identity(
+        "architecture, as uname -m tells it", "/proc/sys/kernel/arch, or uname -m", context=True
+    )
+    hostname: Seen[str] = identity("which host this is, to people", "/proc/sys/kernel/hostname", context=True)
+    command_line: Seen[tuple[str | Redacted, ...]] = config(
+        "iommu=, mitigations=, isolcpus=, intel_idle.max_cstate= and pci= are set here and hold until the next boot",
+        "/proc/cmdline",
+    )
+    boot_id: Seen[str] = identity(
+        "a reboot resets power limits, locks, setpci and modules: it points to a cause and is none",
+        "/proc/sys/kernel/random/boot_id",
+        context=True,
+    )
+    boot_time: Seen[int] = telemetry(
+        "when the host started, against the time of a change; moves when the clock is set",
+        "/proc/stat, btime",
+        "s since 1970",
+        context=True,
+    )
+    suspends: Seen[int] = state(
+        "resumed from sleep since boot: devices come back in other power states, clocks in other modes",
+        "/sys/power/suspend_stats/success",
+        settled="always",
+        follows=("kernel/boot_id",),
+    )
+    taints: Seen[tuple[str, ...]] = state(
+        "machine checks, warnings, live patches and foreign modules since boot",
+        "/proc/sys/kernel/tainted",
+        settled="always",
+        follows=("kernel/modules", "kernel/livepatches", "kernel/boot_id"),
+    )
+    livepatches: Seen[tuple[str, ...]] = config(
+        "functions replaced in a running kernel: other code under the same release", "/sys/kernel/livepatch"
+    )
+    clocksource: Clocksource = Clocksource()
+    security: Security = Security()
+    tracing: Tracing = Tracing()
+    troubles: Troubles = Troubles()
+    sched: Sched = Sched()
+    sysctl: Sysctl = Sysctl()
+    rcu_expedited: Seen[int] = knob(
+        "/sys/kernel/rcu_expedited", "hurries grace periods by interrupting every core, isolated ones included"
+    )
+    rcu_normal: Seen[int] = knob(
+        "/sys/kernel/rcu_normal", "forbids hurrying: module loads and cgroup changes take longer, cores stay quiet"
+    )
+    default_smp_affinity: Seen[str] = knob(
+        "/proc/irq/default_smp_affinity", "the cores on which interrupts of drivers loaded later land"
+    )
+    workqueue_cpumask: Seen[str] = knob(
+        "/sys/devices/virtual/workqueue/cpumask", "the cores that the kernel's own deferred work may use"
+    )
+    kexec_crash_size: Seen[int] = config(
+        "memory held back for a crash kernel", "/sys/kernel/kexec_crash_size", "bytes", context=True
+    )
+    modules: Seen[Map[Module]] = config(
+        "a driver that is loaded or not: peer memory, GPU-direct storage, a profiler's", "/proc/modules and /sys/module"
+    )
+
+
+@probe(of="host")
+def kernel(host: Host, _target: Target) -> Kernel:
+    return read_each(
+        Kernel,
+        host.line,
+        machine=_machine(host),
+        command_line=then(host.text("/proc/cmdline"), lambda text: host.redactor.arguments(arguments(text))),
+        boot_time=then(host.text("/proc/stat"), _boot_time),
+        suspends=host.number("/sys/power/suspend_stats/success"),
+        taints=then(host.number("/proc/sys/kernel/tainted"), taints),
+        livepatches=host.names("/sys/kernel/livepatch"),
+        rcu_expedited=host.number("/sys/kernel/rcu_expedited"),
+        rcu_normal=host.number("/sys/kernel/rcu_normal"),
+        kexec_crash_size=host.number("/sys/kernel/kexec_crash_size"),
+        modules=read_modules(host),
+        **_parts(host),
+    )
+
+
+def _parts(host: Host) -> dict[str, Any]:
+    return {
+        "clocksource": read_each(Clocksource, host.line, available=word_tuple(host, f"{CLOCK}/available_clocksource")),
+        "security": Security(lockdown=then(host.text(f"{SECURITY}/lockdown"), selected), lsm=_lsm(host)),
+        "tracing": read_each(Tracing, host.line, set_event=word_tuple(host, "/sys/kernel/tracing/set_event")),
+        "troubles": read_each(Troubles, host.number),
+        "sched": read_sched(host),
+        "sysctl": read_sysctl(host),
+    }
+
+
+def arguments(command_line: str) -> list[str]:
+    """Split as the kernel does: at white space outside of double quotes (lib/cmdline.c, next_arg)."""
+    return re.findall(r'(?:"[^"]*(?:"|$)|[^\s"])+', command_line)
+
+
+def _machine(host: Host) -> Seen[str]:
+    """/proc/sys/kernel/arch is there since Linux 6.1."""
+    name = host.line("/proc/sys/kernel/arch")
+    return then(host.command(["uname", "-m"]), str.strip) if isinstance(name, Gap) else name
+
+
+def _lsm(host: Host) -> Seen[tuple[str, ...]]:
+    return then(host.line(f"{SECURITY}/lsm"), lambda text: tuple(filter(None, text.split(","))))
+
+
+def _boot_time(stat: str) -> int:
+    line = next((line for line in stat.splitlines() if line.startswith("btime ")), None)
+    if line is None:
+        raise ValueError("no btime line in /proc/stat")
+    return int(line.split()[1])

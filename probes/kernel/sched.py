@@ -1,0 +1,104 @@
+"""The scheduler's own parameters: debugfs since Linux 5.13, /proc/sys/kernel before."""
+
+from probes.kit.facts import Gap, Section, Seen, config, then
+from probes.kit.host import Host
+from probes.kit.knobs import knob, read_each
+from probes.kit.parse import selected
+
+SCHED = "/sys/kernel/debug/sched"
+
+
+class NumaBalancing(Section):
+    """How eagerly automatic NUMA balancing looks, where it is on."""
+
+    scan_delay_ms: Seen[int] = knob(
+        f"{SCHED}/numa_balancing/scan_delay_ms", "how old a thread must be before its memory is scanned", "ms"
+    )
+    scan_period_min_ms: Seen[int] = knob(
+        f"{SCHED}/numa_balancing/scan_period_min_ms", "the fastest pace of hinting faults", "ms"
+    )
+    scan_period_max_ms: Seen[int] = knob(
+        f"{SCHED}/numa_balancing/scan_period_max_ms", "the pace at which a well placed program is still disturbed", "ms"
+    )
+    scan_size_mb: Seen[int] = knob(
+        f"{SCHED}/numa_balancing/scan_size_mb", "how much memory one scan unmaps: the size of each disturbance", "MB"
+    )
+
+
+class Sched(Section):
+    preempt: Seen[str] = knob(
+        f"{SCHED}/preempt", "when a thread in the kernel gives way: latency of woken threads against throughput"
+    )
+    base_slice_ns: Seen[int] = knob(
+        f"{SCHED}/base_slice_ns",
+        "how long a thread runs before the next: switches a second where threads share cores",
+        "ns",
+        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+    )
+    latency_ns: Seen[int] = knob(
+        f"{SCHED}/latency_ns",
+        "the period in which each runnable thread gets its turn (until Linux 6.5)",
+        "ns",
+        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+    )
+    min_granularity_ns: Seen[int] = knob(
+        f"{SCHED}/min_granularity_ns",
+        "the shortest turn when many threads share a core (until Linux 6.5)",
+        "ns",
+        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+    )
+    wakeup_granularity_ns: Seen[int] = knob(
+        f"{SCHED}/wakeup_granularity_ns",
+        "how soon a woken thread displaces the running one (until Linux 6.5)",
+        "ns",
+        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+    )
+    migration_cost_ns: Seen[int] = knob(
+        f"{SCHED}/migration_cost_ns",
+        "how long a thread counts as cache-hot: low values move threads between cores",
+        "ns",
+    )
+    nr_migrate: Seen[int] = knob(f"{SCHED}/nr_migrate", "threads moved in one balancing pass, with interrupts off")
+    tunable_scaling: Seen[str] = knob(
+        f"{SCHED}/tunable_scaling",
+        "whether slices grow with the number of cores: other values on another host",
+        context=True,
+    )
+    features: Seen[tuple[str, ...]] = config(
+        "switches of the scheduler that tuning guides turn, each with NO_ before it when off", f"{SCHED}/features"
+    )
+    numa_balancing: NumaBalancing = NumaBalancing()
+
+
+def read_sched(host: Host) -> Sched:
+    def number(path: str) -> Seen[int]:
+        return _number(host, path)
+
+    return read_each(
+        Sched,
+        number,
+        preempt=then(host.text(f"{SCHED}/preempt"), _preempt),
+        tunable_scaling=then(_number(host, f"{SCHED}/tunable_scaling"), _scaling),
+        features=then(host.text(f"{SCHED}/features"), lambda text: tuple(sorted(text.split()))),
+        numa_balancing=read_each(NumaBalancing, number),
+    )
+
+
+def _number(host: Host, path: str) -> Seen[int]:
+    """From debugfs, or from the sysctl that it was before Linux 5.13."""
+    value = host.number(path)
+    if not isinstance(value, Gap):
+        return value
+    old = path.removeprefix(f"{SCHED}/").replace("/", "_")
+    before = host.number("/proc/sys/kernel/" + (old if old.startswith("numa") else f"sched_{old}"))
+    return value if isinstance(before, Gap) else before
+
+
+def _preempt(text: str) -> str:
+    """`none voluntary (full) lazy`: the one in force stands in parentheses."""
+    return selected(text.replace("(", "[").replace(")", "]"))
+
+
+def _scaling(number: int) -> str:
+    """SCHED_TUNABLESCALING_* of kernel/sched/sched.h."""
+    return ("none", "log", "linear")[number]
