@@ -71,6 +71,10 @@ class Host:
         """The whole content. `failed` beyond `cap` bytes, `unsupported` for what is no regular file."""
         return self._ask("text", path, lambda: self._try(path, lambda p: _read(p, cap)))
 
+    def head(self, path: str, size: int) -> Seen[str]:
+        """The first `size` bytes of a file of any length, e.g. to tell a script from a program."""
+        return self._ask("head", f"{size} {path}", lambda: self._try(path, lambda p: _head(p, size)))
+
     def line(self, path: str) -> Seen[str]:
         """The content without surrounding white space; an empty file is an empty string."""
         return then(self.text(path), str.strip)
@@ -196,6 +200,14 @@ def _number(text: str) -> int:
     if not digits.isascii() or "_" in digits:
         raise ValueError(f"no number: {text!r}")
     return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
+
+
+def _head(path: str, size: int) -> str:
+    fd = _open_regular(path)
+    try:
+        return os.read(fd, size).decode("utf-8", "backslashreplace")
+    finally:
+        os.close(fd)
 
 
 def _names(path: str) -> tuple[str, ...]:

@@ -1,0 +1,188 @@
+"""Control groups, v1 and v2 alike: where a process stands, and what its group and the ancestors allow."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.host import Host
+from probes.process.sections import Bound, Cgroup
+
+UNIFIED = "unified"  # the v2 hierarchy, which /proc/PID/cgroup leaves unnamed
+_HIGHEST = 1 << 62  # v1 writes "no limit" as PAGE_COUNTER_MAX pages: 2^63 less a page
+
+# Parts of a cgroup's path that are new at each login, start or job, and what is written for them: UUIDs of pods
+# and terminals; containers of docker, containerd, CRI-O and podman; systemd-run's units (run-r1f2.scope,
+# run-p12-i34.scope); logind's sessions; desktop scopes, which end in a pid; Slurm's jobs.
+_VOLATILE = tuple(
+    (re.compile(pattern), stand_in)
+    for pattern, stand_in in (
+        (r"[0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}", "ID"),
+        (r"(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])", "ID"),
+        (r"\brun-[pru]?[0-9a-f]+(-i?\d+)?(?=\.(scope|service))", "run-N"),
+        (r"\bsession-c?\d+(?=\.scope)", "session-N"),
+        (r"-\d+(?=\.scope)", "-N"),
+        (r"\b(job_|step_|task_)\w+", r"\1N"),
+    )
+)
+
+
+class Groups(NamedTuple):
+    """The group of a process in one hierarchy: folders from its own up to the topmost that is visible."""
+
+    version: int
+    folders: tuple[str, ...]
+
+
+class Mount(NamedTuple):
+    controllers: frozenset[str]
+    root: str
+    point: str
+
+
+def cgroup(host: Host, pid: int) -> Cgroup:
+    joined = memberships(host, pid)
+    cpu, cpuset, memory, pids = (groups(host, joined, name) for name in ("cpu", "cpuset", "memory", "pids"))
+    return Cgroup(
+        path=then(joined, lambda paths: Map({name: normal(path) for name, path in sorted(paths.items())})),
+        cpu_max=then(cpu, lambda at: _cpu_max(host, at)),
+        cpu_weight=then(cpu, lambda at: _weights(host, at)),
+        cpuset_cpus=then(cpuset, lambda at: _nearest(host, at, ("cpuset.cpus.effective", "cpuset.effective_cpus"))),
+        cpuset_mems=then(cpuset, lambda at: _nearest(host, at, ("cpuset.mems.effective", "cpuset.effective_mems"))),
+        memory_max=then(memory, lambda at: _tightest(host, at, ("memory.max", "memory.limit_in_bytes"))),
+        memory_high=then(memory, lambda at: _tightest(host, at, ("memory.high", ""))),
+        memory_swap_max=then(memory, lambda at: _swap_max(host, at)),
+        pids_max=then(pids, lambda at: _tightest(host, at, ("pids.max", "pids.max"))),
+    )
+
+
+def normal(path: str) -> str:
+    """The path with what changes at each login, start or job written N or ID."""
+    for pattern, stand_in in _VOLATILE:
+        path = pattern.sub(stand_in, path)
+    return path
+
+
+def memberships(host: Host, pid: int) -> Seen[Mapping[str, str]]:
+    """Hierarchy -> path of the process in it, from /proc/PID/cgroup."""
+    return then(host.text(f"/proc/{pid}/cgroup"), _memberships)
+
+
+def _memberships(text: str) -> Mapping[str, str]:
+    lines = (line.split(":", 2) for line in text.splitlines())
+    return {controllers or UNIFIED: path for _, controllers, path in lines}
+
+
+def groups(host: Host, joined: Seen[Mapping[str, str]], controller: str) -> Seen[Groups]:
+    """Where the controller governs the process: its v1 hierarchy if it has one, else v2."""
+    return then(joined, lambda paths: _groups(host, paths, controller))
+
+
+def _groups(host: Host, paths: Mapping[str, str], controller: str) -> Seen[Groups]:
+    hierarchy = next((name for name in paths if controller in name.split(",")), UNIFIED)
+    if hierarchy not in paths:
+        return Gap("absent", f"no cgroup hierarchy has the controller {controller}")
+    wanted = UNIFIED if hierarchy == UNIFIED else controller
+    mount = next((mount for mount in _mounts(host) if wanted in mount.controllers), None)
+    if mount is None:
+        return Gap("not_observable", f"the cgroup hierarchy of {controller} is not mounted here")
+    root = mount.root.rstrip("/")
+    if not (paths[hierarchy] + "/").startswith(root + "/") or "/.." in paths[hierarchy]:
+        return Gap("not_observable", "the process's cgroup lies outside of what is mounted here")
+    below = [part for part in paths[hierarchy][len(root) :].split("/") if part]
+    folders = ["/".join((mount.point, *below[:depth])) for depth in range(len(below), -1, -1)]
+    return Groups(2 if wanted == UNIFIED else 1, tuple(folders))
+
+
+@lru_cache(maxsize=4)
+def _mounts(host: Host) -> Sequence[Mount]:
+    """The cgroup file systems; they are mounted once a boot, and a table of thousands of mounts is slow to read."""
+    table = host.text("/proc/self/mountinfo")
+    found = () if isinstance(table, Gap) else map(_mount, table.splitlines())
+    return tuple(mount for mount in found if mount)
+
+
+def _mount(line: str) -> Mount | None:
+    before, _, after = line.partition(" - ")
+    kind, _, options = after.partition(" ")
+    if kind not in ("cgroup", "cgroup2"):
+        return None
+    root, point = before.split()[3:5]
+    controllers = {UNIFIED} if kind == "cgroup2" else set(options.split()[-1].split(","))
+    return Mount(frozenset(controllers), root, point)
+
+
+def over(host: Host, at: Groups, name: str, read: Callable[[str], int | None]) -> Seen[list[int]]:
+    """`name` in each folder that has it, own first; None from `read` is no limit. A denied file is the answer."""
+    values = []
+    for folder in at.folders:
+        seen = then(host.line(f"{folder}/{name}"), read)
+        if isinstance(seen, Gap) and seen.code not in ("absent", "not_read"):
+            return seen
+        if isinstance(seen, int):
+            values.append(seen)
+    return values
+
+
+def _bound(text: str) -> int | None:
+    return None if text == "max" or int(text) >= _HIGHEST else int(text)
+
+
+def _tightest(host: Host, at: Groups, names: tuple[str, str]) -> Seen[Bound]:
+    """The least over the group and its ancestors; names: the file in v2 and in v1, where an empty one is none."""
+    name = names[0] if at.version == 2 else names[1]
+    if not name:
+        return Gap("unsupported", "cgroup v1 has no such limit")
+    return then(over(host, at, name, _bound), lambda bounds: min(bounds, default="max"))
+
+
+def _cpu_max(host: Host, at: Groups) -> Seen[str]:
+    """The quota and period that allow the least CPU time, as cpu.max has them; `max` without any quota."""
+    pairs = [_quota(host, at.version, folder) for folder in at.folders]
+    refused = next((pair for pair in pairs if isinstance(pair, Gap) and pair.code not in ("absent", "not_read")), None)
+    if refused:
+        return refused
+    quotas = [pair for pair in pairs if not isinstance(pair, Gap) and pair[0] > 0]
+    quota, period = min(quotas, key=lambda pair: pair[0] / pair[1], default=(0, 0))
+    return f"{quota} {period}" if quota else "max"
+
+
+def _quota(host: Host, version: int, folder: str) -> Seen[tuple[int, int]]:
+    """Quota and period in us; a quota that is not positive is none."""
+    if version == 1:
+        period = host.number(f"{folder}/cpu.cfs_period_us")
+        return then(period, lambda us: then(host.number(f"{folder}/cpu.cfs_quota_us"), lambda quota: (quota, us)))
+    return then(host.line(f"{folder}/cpu.max"), _quota_of)
+
+
+def _quota_of(text: str) -> tuple[int, int]:
+    quota, period = text.split()
+    return (0 if quota == "max" else int(quota)), int(period)
+
+
+def _weights(host: Host, at: Groups) -> Seen[tuple[int, ...]]:
+    name, usual = ("cpu.weight", 100) if at.version == 2 else ("cpu.shares", 1024)
+    seen = over(host, at, name, int)
+    return then(seen, lambda weights: tuple(weight for weight in reversed(weights) if weight != usual))
+
+
+def _nearest(host: Host, at: Groups, names: tuple[str, str]) -> Seen[str]:
+    """The list of the closest group that has one: the kernel already took the ancestors into account."""
+    for folder in at.folders:
+        seen = host.line(f"{folder}/{names[0] if at.version == 2 else names[1]}")
+        if seen and not (isinstance(seen, Gap) and seen.code in ("absent", "not_read")):
+            return seen
+    return Gap("absent", "no cpuset governs this process")
+
+
+def _swap_max(host: Host, at: Groups) -> Seen[Bound]:
+    if at.version == 2:
+        return _tightest(host, at, ("memory.swap.max", ""))
+    both = over(host, at, "memory.memsw.limit_in_bytes", _bound)
+    memory = _tightest(host, at, ("", "memory.limit_in_bytes"))
+    if isinstance(both, Gap):
+        return both
+    if isinstance(memory, Gap) or memory == "max":
+        return memory if isinstance(memory, Gap) else "max"
+    return min(both) - memory if both else "max"

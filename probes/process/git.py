@@ -1,0 +1,172 @@
+"""The state of a git tree, told without running anything that the tree brings along.
+
+Commit and branch are read from files. For what differs from HEAD git is started, and only its plumbing:
+`diff-index` compares the index's stat data and runs no filter, textconv, external diff or hook; what it
+cannot decide is settled by `hash-object --no-filters`. `--git-dir` spares the ownership check of
+safe.directory, which the root user would fail in a user's tree.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from probes.kit.facts import Gap, Seen, then
+from probes.kit.host import Host
+from probes.process.paths import absolute, folder_of
+from probes.process.sections import Git
+
+_NO_TREE = Gap("absent", "no git tree holds the program or its working directory")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCE = re.compile(r"ref: (refs/(?!.*\.\.)\S+)")
+_BATCH = 500  # paths a command line
+_BUDGET = 1.0  # seconds a command
+_SYMLINK = "120000"
+
+# A setting on the command line beats the tree's own. fsmonitor names a program, hooksPath a folder of them. A missing
+# object of a partial clone is fetched by whatever transport the tree names, unless none is allowed.
+_TRANSPORTS = ("ext", "file", "ftp", "ftps", "git", "http", "https", "ssh")
+_HARMLESS = (
+    "core.fsmonitor=false", "core.hooksPath=/dev/null",
+    "protocol.allow=never", *(f"protocol.{name}.allow=never" for name in _TRANSPORTS),
+)  # fmt: skip
+
+
+class Tree(NamedTuple):
+    """root: its top folder. folder: what `.git` is or names. common: where linked worktrees share references."""
+
+    root: str
+    folder: str
+    common: str
+
+
+class Entry(NamedTuple):
+    """One line of diff-index: how a path differs from HEAD. `after` is all zeros where only the stat data differs."""
+
+    mode_before: str
+    mode_after: str
+    before: str
+    after: str
+    path: str
+
+
+def git(host: Host, places: Sequence[str]) -> Git:
+    """Of the first of these folders that lies in a git tree."""
+    tree = next((tree for tree in (tree_of(host, place) for place in places) if tree), None)
+    if tree is None:
+        return Git(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE, dirty=_NO_TREE)
+    head = host.line(f"{tree.folder}/HEAD")
+    commit = then(head, lambda text: _commit(host, tree, text))
+    dirty = then(commit, lambda _: _dirty(host, tree))
+    return Git(root=tree.root, commit=commit, branch=then(head, _branch), dirty=dirty)
+
+
+def tree_of(host: Host, place: str) -> Tree | None:
+    """The tree that holds the folder `place`; None outside of any."""
+    root = place
+    while True:
+        tree = _tree_at(host, root)
+        if tree or root == "/":
+            return tree
+        root = folder_of(root)
+
+
+def _tree_at(host: Host, root: str) -> Tree | None:
+    folder = absolute(".git", root)
+    if isinstance(host.stat(folder), Gap):
+        return None
+    pointer = host.line(folder)  # worktrees and submodules have a file here
+    if not isinstance(pointer, Gap):
+        folder = absolute(pointer.removeprefix("gitdir:").strip(), root)
+    if isinstance(host.stat(f"{folder}/HEAD"), Gap):
+        return None
+    common = host.line(f"{folder}/commondir")
+    return Tree(root, folder, folder if isinstance(common, Gap) else absolute(common, folder))
+
+
+def _branch(head: str) -> Seen[str]:
+    match = _REFERENCE.fullmatch(head)
+    return match[1].removeprefix("refs/heads/") if match else Gap("absent", "HEAD is detached")
+
+
+def _commit(host: Host, tree: Tree, head: str) -> Seen[str]:
+    if _COMMIT.fullmatch(head):
+        return head
+    match = _REFERENCE.fullmatch(head)
+    if not match:
+        return Gap("failed", "HEAD names neither a commit nor a reference")
+    if match[1] == "refs/heads/.invalid":
+        return Gap("unsupported", "the tree keeps its references in a reftable")
+    for folder in dict.fromkeys((tree.folder, tree.common)):
+        loose = host.line(f"{folder}/{match[1]}")
+        if not isinstance(loose, Gap):
+            return loose if _COMMIT.fullmatch(loose) else Gap("failed", f"{match[1]} holds no commit")
+    return _packed(host.text(f"{tree.common}/packed-refs"), match[1])
+
+
+def _packed(refs: Seen[str], name: str) -> Seen[str]:
+    lines = () if isinstance(refs, Gap) else refs.splitlines()
+    commit = next((line[: -len(name) - 1] for line in lines if line.endswith(f" {name}")), "")
+    return commit if _COMMIT.fullmatch(commit) else Gap("absent", "nothing is committed yet")
+
+
+def _dirty(host: Host, tree: Tree) -> Seen[str]:
+    compare = ("diff-index", "--raw", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "HEAD", "--")
+    return then(_ask(host, tree, compare), lambda raw: _digest(host, tree, tuple(_entries(raw))))
+
+
+def _ask(host: Host, tree: Tree, words: Sequence[str]) -> Seen[str]:
+    settings = (word for setting in _HARMLESS for word in ("-c", setting))
+    where = (f"--git-dir={tree.folder}", f"--work-tree={tree.root}")
+    flags = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
+    return host.command(("git", *flags, *where, *settings, *words), cwd=tree.root, budget=_BUDGET)
+
+
+def _entries(raw: str) -> Iterator[Entry]:
+    """`:100644 100644 OID OID M`, NUL, path, NUL. Raises ValueError for anything else."""
+    words = raw.split("\0")
+    for line, path in zip(words[:-1:2], words[1::2], strict=True):
+        mode_before, mode_after, before, after, _status = line.removeprefix(":").split(" ")
+        yield Entry(mode_before, mode_after, before, after, path)
+
+
+def _digest(host: Host, tree: Tree, entries: Sequence[Entry]) -> Seen[str]:
+    files = [entry.path for entry in entries if _is_unsettled(entry)]
+    links = {entry.path: _blob_of_link(host, tree, entry) for entry in entries if entry.mode_after == _SYMLINK}
+    return then(_blobs(host, tree, files), lambda blobs: _digest_of(entries, {**links, **blobs}))
+
+
+def _blob_of_link(host: Host, tree: Tree, entry: Entry) -> str:
+    """The blob id of a symbolic link: git stores its target as the content."""
+    from hashlib import sha1, sha256
+
+    target = host.link(f"{tree.root}/{entry.path}")
+    content = b"" if isinstance(target, Gap) else target.encode()
+    hashed = sha1 if len(entry.before) == 40 else sha256
+    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _is_unsettled(entry: Entry) -> bool:
+    return entry.mode_after.startswith("100") and not entry.after.strip("0")
+
+
+def _blobs(host: Host, tree: Tree, paths: Sequence[str]) -> Seen[dict[str, str]]:
+    """What the files hold now, as blob ids, conversions left out."""
+    blobs: dict[str, str] = {}
+    for start in range(0, len(paths), _BATCH):
+        batch = paths[start : start + _BATCH]
+        answer = _ask(host, tree, ("hash-object", "--no-filters", "--", *batch))
+        if isinstance(answer, Gap):
+            return answer
+        blobs.update(zip(batch, answer.split(), strict=True))
+    return blobs
+
+
+def _digest_of(entries: Sequence[Entry], blobs: dict[str, str]) -> str:
+    from hashlib import sha256
+
+    lines = []
+    for entry in entries:
+        after = blobs.get(entry.path, entry.after)
+        if (entry.mode_before, entry.before) != (entry.mode_after, after):
+            lines.append(f"{entry.mode_after} {after} {entry.path}\0")
+    return sha256("".join(sorted(lines)).encode()).hexdigest()[:20] if lines else "clean"

@@ -1,0 +1,55 @@
+"""Paths as a process sees them, resolved through the Host and never through this process's own folders."""
+
+import posixpath
+
+from probes.kit.facts import Gap, Seen
+from probes.kit.host import Host
+
+_LINKS = 40  # Linux gives up beyond 40 (MAXSYMLINKS, include/linux/namei.h)
+_REGULAR, _TYPE = 0o100000, 0o170000
+
+
+def absolute(path: str, cwd: str) -> str:
+    return posixpath.normpath(posixpath.join(cwd, path))
+
+
+def folder_of(path: str) -> str:
+    return posixpath.dirname(path)
+
+
+def is_file(host: Host, path: str) -> bool:
+    """Whether a regular file is seen there, links followed."""
+    info = host.stat(path)
+    return not isinstance(info, Gap) and info.mode & _TYPE == _REGULAR
+
+
+def real(host: Host, path: str) -> Seen[str]:
+    """The path with every symbolic link resolved. `failed` for a loop."""
+    done, left, links = "", [part for part in path.split("/") if part], 0
+    while left:
+        part = left.pop(0)
+        if part in (".", ".."):
+            done = posixpath.dirname(done) if part == ".." else done
+            continue
+        target = host.link(f"{done}/{part}")
+        if isinstance(target, Gap):
+            done = f"{done}/{part}"
+            continue
+        links += 1
+        if links > _LINKS:
+            return Gap("failed", f"{path} is a loop of symbolic links")
+        done = "" if target.startswith("/") else done
+        left[:0] = [step for step in target.split("/") if step]
+    return done or "/"
+
+
+def found(host: Host, name: str, search: str, cwd: str) -> Seen[str]:
+    """Where execvp(3) finds the program `name`: as it is when it holds a slash, else in the folders of `search`."""
+    if "/" in name:
+        return absolute(name, cwd)
+    candidates = (absolute(f"{folder or '.'}/{name}", cwd) for folder in search.split(":"))
+    for path in candidates:
+        info = host.stat(path)
+        if not isinstance(info, Gap) and info.mode & _TYPE == _REGULAR and info.mode & 0o111:
+            return path
+    return Gap("absent", f"no {name} in PATH")

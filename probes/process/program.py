@@ -1,0 +1,150 @@
+"""From an executable and its arguments to program, interpreter and what is left of the arguments."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.host import Host
+from probes.process.interpreters import Named, module_of, named, script_at
+from probes.process.paths import absolute, folder_of, found, is_file
+from probes.process.sections import Interpreter, Program, Text
+
+_COMPILED = Gap("absent", "the program is the executable itself")
+_ELSEWHERE = Gap("not_observable", "the process has a file system of its own")
+_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
+
+
+class Started(NamedTuple):
+    """What a program's identity is derived from.
+
+    executable  resolved path
+    file        where the executable's bytes are read, e.g. /proc/PID/exe
+    search      PATH of its environment; imports: PYTHONPATH
+    shared      whether its paths mean the same files to us
+    """
+
+    executable: Seen[str]
+    file: str
+    argv: Seen[tuple[Text, ...]]
+    cwd: Seen[str]
+    search: str = ""
+    imports: str = ""
+    shared: bool = True
+
+
+class Described(NamedTuple):
+    program: Program
+    interpreter: Interpreter
+    argv0: Seen[Text]
+    arguments: Seen[tuple[Text, ...]]
+
+
+def described(host: Host, started: Started) -> Described:
+    executable, argv = started.executable, started.argv
+    known = None if isinstance(executable, Gap) else named(executable)
+    if isinstance(executable, Gap) or known is None:
+        program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
+        absent = Interpreter(
+            environment=_COMPILED, path=_COMPILED, sha256=_COMPILED, version=_COMPILED, options=_COMPILED
+        )
+        return Described(program, absent, then(argv, _first), then(argv, lambda words: words[1:]))
+    if isinstance(argv, Gap):
+        return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv)
+    at = script_at(known.family, argv)
+    options = () if at is None else tuple(argv[1:at])
+    script = _script(host, started, argv, at)
+    program = Program(path=script, sha256=then(script, lambda path: _bytes_of(host, started, path)))
+    arguments = tuple(argv[1:] if at is None else argv[at + 1 :])
+    return Described(program, _interpreter(host, started, known, options), then(argv, _first), arguments)
+
+
+def _first(argv: tuple[Text, ...]) -> Text:
+    return argv[0] if argv else ""
+
+
+def _bytes_of(host: Host, started: Started, path: str) -> Seen[str]:
+    return host.sha256(path) if started.shared else _ELSEWHERE
+
+
+def _script(host: Host, started: Started, argv: Sequence[Text], at: int | None) -> Seen[str]:
+    if at is None:
+        return _module(host, started, argv)
+    word = argv[at]
+    if isinstance(word, Redacted):
+        return Gap("not_observable", "the script's name looks like a secret and was redacted")
+    if word.startswith("/") or isinstance(started.cwd, Gap):
+        path: Seen[str] = absolute(word, "/") if word.startswith("/") else started.cwd
+    else:
+        path = absolute(word, started.cwd)
+    return then(path, lambda there: _seen_file(host, started, there))
+
+
+def _seen_file(host: Host, started: Started, path: str) -> Seen[str]:
+    """The path itself, unless it is relative to a folder that the process has left since."""
+    if not started.shared or is_file(host, path):
+        return path
+    return Gap("not_observable", f"no file {path}: the process has left the folder that its argument is relative to")
+
+
+def _module(host: Host, started: Started, argv: Sequence[Text]) -> Seen[str]:
+    module = module_of(argv)
+    if module is None:
+        return Gap("absent", "no script: the code stands in the arguments or came by standard input")
+    if not started.shared:
+        return _ELSEWHERE
+    place = module.replace(".", "/")
+    for folder in _import_folders(host, started):
+        for tail in (f"{place}/__main__.py", f"{place}.py"):
+            if is_file(host, f"{folder}/{tail}"):
+                return f"{folder}/{tail}"
+    return Gap("not_observable", f"module {module} lies in none of the folders that can be told from outside")
+
+
+def _import_folders(host: Host, started: Started) -> list[str]:
+    """The first entries of sys.path: the working directory, PYTHONPATH, the environment's site-packages."""
+    folders = [] if isinstance(started.cwd, Gap) else [started.cwd]
+    folders += [folder for folder in started.imports.split(":") if folder.startswith("/")]
+    home = _environment(host, started)
+    if isinstance(home, Gap):
+        return folders
+    versions = host.names(f"{home}/lib")
+    kept = () if isinstance(versions, Gap) else versions
+    return folders + [f"{home}/lib/{name}/site-packages" for name in kept if name.startswith("python3")]
+
+
+def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple[Text, ...]]) -> Interpreter:
+    python = known.family == "python"
+    environment = _environment(host, started) if python else Gap("absent", "only Python has environments")
+    return Interpreter(
+        environment=environment,
+        path=started.executable,
+        sha256=host.sha256(started.file),
+        version=_version(host, environment, known),
+        options=options,
+    )
+
+
+def _environment(host: Host, started: Started) -> Seen[str]:
+    """The folder that sys.prefix names: two above argv[0] as it was found, links not followed, since a
+    virtual environment's python is a link to its base (PEP 405)."""
+    if not started.shared:
+        return _ELSEWHERE
+    if isinstance(started.argv, Gap) or isinstance(started.executable, Gap):
+        return started.argv if isinstance(started.argv, Gap) else started.executable
+    first, cwd = _first(started.argv), started.cwd
+    if isinstance(first, Redacted) or named(first) is None or isinstance(cwd, Gap):
+        return Gap("not_observable", "argv[0] was overwritten, so the environment's python is not told")
+    called = found(host, first, started.search, cwd)
+    home = then(called, lambda path: folder_of(folder_of(path)))
+    if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
+        return home
+    return folder_of(folder_of(started.executable))
+
+
+def _version(host: Host, environment: Seen[str], known: Named) -> Seen[str]:
+    config = then(environment, lambda home: host.text(f"{home}/pyvenv.cfg"))
+    match = None if isinstance(config, Gap) else _VERSION.search(config)
+    if match:
+        return match[1]
+    return known.version or Gap("not_observable", "neither pyvenv.cfg nor the file name tells it")

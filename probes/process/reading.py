@@ -1,0 +1,129 @@
+"""One live process, read in the order in which its parts vanish when it ends."""
+
+import msgspec
+
+from probes.kit.facts import Gap, Seen, then
+from probes.kit.host import Host
+from probes.kit.probe import Target
+from probes.process.attributes import Status, autogroup_nice, limits, policy, stat
+from probes.process.cgroup import cgroup
+from probes.process.git import git, tree_of
+from probes.process.paths import folder_of
+from probes.process.program import Started, described
+from probes.process.sections import Git, Process
+from probes.process.variables import Sorted, in_clear, sorted_variables
+
+ENDED = Gap("absent", "the process ended")
+_TRIES = 3
+
+
+def process(host: Host, target: Target) -> Process:
+    """Read again when the process became another program meanwhile: half of each would be neither."""
+    for _ in range(_TRIES):
+        before = _incarnation(host, target.pid)
+        section = _process(host, target)
+        if _incarnation(host, target.pid) == before:
+            break
+    return section
+
+
+def _incarnation(host: Host, pid: int) -> tuple[Seen[str], Seen[tuple[object, ...]]]:
+    return host.link(f"/proc/{pid}/exe"), host.arguments(pid)
+
+
+def _process(host: Host, target: Target) -> Process:
+    pid = target.pid
+    variables, started = _started(host, pid)
+    told = described(host, started)
+    kept = granted(host, pid)
+    return msgspec.structs.replace(
+        kept,
+        cwd=started.cwd,
+        git=_git(host, target, told.program.path, started),
+        **told._asdict(),
+        **variables._asdict(),
+    )
+
+
+def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
+    """Environment and arguments before the executable's name: a process that had ended when they were read
+    has none of the three."""
+    environ, argv = host.environ(pid), host.arguments(pid)
+    cwd = host.link(f"/proc/{pid}/cwd")
+    executable = host.link(f"/proc/{pid}/exe")
+    if isinstance(executable, Gap) and executable.code == "absent":
+        return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED)
+    started = Started(
+        executable=then(executable, lambda path: path.removesuffix(" (deleted)")),
+        file=f"/proc/{pid}/exe",
+        argv=argv,
+        cwd=cwd,
+        search=in_clear(environ, "PATH"),
+        imports=in_clear(environ, "PYTHONPATH"),
+        shared=_shares_files(host, pid),
+    )
+    return sorted_variables(environ), started
+
+
+def _shares_files(host: Host, pid: int) -> bool:
+    """Whether the process's paths mean the same files to us: same mount namespace, and no chroot."""
+    own, other = host.link("/proc/self/ns/mnt"), host.link(f"/proc/{pid}/ns/mnt")
+    return own == other and host.link(f"/proc/{pid}/root") == host.link("/proc/self/root")
+
+
+def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Git:
+    """Of a descendant only where its tree is not its parent's: the same tree is read once, at the top."""
+    if not started.shared:
+        elsewhere = Gap("not_observable", "the process has a file system of its own")
+        return Git(root=elsewhere, commit=elsewhere, branch=elsewhere, dirty=elsewhere)
+    places = _places(program, started.cwd)
+    if not places:
+        return Git(root=ENDED, commit=ENDED, branch=ENDED, dirty=ENDED)
+    if "." in target.name and _root(host, places) == _root(host, _places_of_parent(host, target.pid)):
+        return Git()
+    return git(host, places)
+
+
+def _places(program: Seen[str], cwd: Seen[str]) -> list[str]:
+    folders = (then(program, folder_of), cwd)
+    return [folder for folder in folders if not isinstance(folder, Gap)]
+
+
+def _root(host: Host, places: list[str]) -> str | None:
+    return next((tree.root for tree in (tree_of(host, place) for place in places) if tree), None)
+
+
+def _places_of_parent(host: Host, pid: int) -> list[str]:
+    parent = then(stat(host, pid), lambda seen: seen.parent)
+    if isinstance(parent, Gap):
+        return []
+    _, started = _started(host, parent)
+    return _places(described(host, started).program.path, started.cwd)
+
+
+def granted(host: Host, pid: int) -> Process:
+    """What the kernel keeps for the process and hands on over fork and exec."""
+    seen, status = stat(host, pid), Status(host, pid)
+    return Process(
+        affinity=status.line("Cpus_allowed_list"),
+        mems_allowed=status.line("Mems_allowed_list"),
+        nice=then(seen, lambda stat: stat.nice),
+        policy=then(seen, lambda stat: policy(stat.policy)),
+        rt_priority=then(seen, lambda stat: stat.rt_priority),
+        autogroup_nice=autogroup_nice(host, pid),
+        io_priority=host.io_priority(pid),
+        timer_slack=host.number(f"/proc/{pid}/timerslack_ns"),
+        oom_score_adj=host.number(f"/proc/{pid}/oom_score_adj"),
+        thp_enabled=status.switch("THP_enabled"),
+        no_new_privs=status.switch("NoNewPrivs"),
+        seccomp=status.seccomp(),
+        speculation_store_bypass=status.line("Speculation_Store_Bypass"),
+        speculation_indirect_branch=status.line("SpeculationIndirectBranch"),
+        personality=host.line(f"/proc/{pid}/personality"),
+        limits=limits(host, pid),
+        cgroup=cgroup(host, pid),
+        uid=status.real_id("Uid"),
+        gid=status.real_id("Gid"),
+        threads=status.number("Threads"),
+        started=then(seen, lambda stat: stat.started),
+    )
