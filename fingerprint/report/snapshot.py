@@ -27,10 +27,10 @@ def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRe
     yield said(f"{document['host']}, {taken}", "bold")
     yield said(f"snapshot {document['id']}, read in {document['duration_ms']:.0f} ms as {_user(document)}")
     yield heading("Sections")
-    yield rows([_section(name, section) for name, section in document["sections"].items()], indent=2)
+    yield from rows([_section(name, section) for name, section in document["sections"].items()], indent=2)
     if facts is not None:
         yield heading("Facts", facts)
-        yield rows(list(_listed(document, facts)), indent=2)
+        yield from rows(list(_listed(document, facts)), indent=2)
 
 
 def _user(document: Mapping[str, Any]) -> str:

@@ -1,0 +1,87 @@
+"""The suspects of a diff: the first few in full, the others a line each."""
+
+from collections.abc import Iterator
+
+from rich.console import ConsoleRenderable
+from rich.text import Text
+
+from fingerprint.explain.contract import Diff, Evidence, Likelihood, Suspect
+from fingerprint.report.layout import FACT, LABEL, Command, heading, indented, listed, rows, said
+from fingerprint.report.values import before_after, clean, quantity
+
+IN_FULL = 3
+NAMED = 12
+_INDENT = 5
+_LABEL_WIDTH = 8
+_STYLES: dict[Likelihood, str] = {"likely": "bold red", "possible": "yellow", "unlikely": "dim"}
+
+
+def suspects(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if not diff.suspects:
+        yield heading("Suspects")
+        yield indented(_none(diff))
+        return
+    moved = any(metric.verdict in ("worse", "better", "changed") for metric in diff.metrics)
+    yield heading("Suspects", "" if moved else "if the change is real")
+    for suspect in diff.suspects[:IN_FULL]:
+        yield from _in_full(suspect)
+    if others := diff.suspects[IN_FULL:NAMED]:
+        yield from rows([_in_one_line(suspect) for suspect in others], indent=1)
+    if diff.suspects[NAMED:]:
+        yield indented(f"and {len(diff.suspects) - NAMED} more, all in --format json", _INDENT)
+    if left := diff.unexplained:
+        yield indented(f"Unexplained: {_range(left.low, left.high, left.unit)}. {left.says}")
+
+
+def _none(diff: Diff) -> str:
+    lasting = [change for change in diff.changes if not change.context]
+    if lasting:
+        return "None: nothing that changed is known to move a metric."
+    return "None: of what was read in both, nothing changed that could move a metric."
+
+
+def _in_full(suspect: Suspect) -> Iterator[ConsoleRenderable]:
+    yield from rows([_in_one_line(suspect)], indent=1)
+    yield from rows(_details(suspect), indent=_INDENT, label=_LABEL_WIDTH)
+    for label, command in (("check", suspect.check), ("restore", suspect.restore)):
+        if command:
+            yield Command.assemble(" " * _INDENT, (f"{label:<{_LABEL_WIDTH}}  ", LABEL), clean(command))
+
+
+def _in_one_line(suspect: Suspect) -> tuple[Text, Text, Text]:
+    change = Text.assemble(
+        (clean(suspect.facts[0]), FACT), f"  {before_after(suspect.before, suspect.after, suspect.unit)}"
+    )
+    if suspect.on:
+        change.append(f"  on {clean(suspect.on)}", LABEL)
+    return said(f"{suspect.rank:>2}"), change, said(suspect.likelihood, _STYLES[suspect.likelihood])
+
+
+def _details(suspect: Suspect) -> Iterator[tuple[Text, str]]:
+    for label, text in _named(suspect):
+        yield said(label, LABEL), text
+
+
+def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
+    if suspect.facts[1:]:
+        yield "also", listed(suspect.facts[1:], 5)
+    if suspect.mechanism:
+        yield "moves", " -> ".join(suspect.mechanism)
+    if suspect.explains:
+        yield "explains", _range(suspect.explains.low, suspect.explains.high, suspect.explains.unit)
+    elif suspect.explains_why_not:
+        yield "explains", f"(unknown) {suspect.explains_why_not}"
+    yield from (("seen", _evidence(item)) for item in suspect.evidence)
+    yield from (("against", _evidence(item)) for item in suspect.against)
+    if suspect.consequences:
+        yield "with it", listed(suspect.consequences, 5)
+    if suspect.bracket:
+        yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}"
+
+
+def _evidence(evidence: Evidence) -> str:
+    return evidence.says or f"{evidence.fact}: {before_after(evidence.a, evidence.b)}"
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    return f"{quantity(low, '')} to {quantity(high, unit)}"

@@ -1,0 +1,224 @@
+"""A diff for a person at a terminal: the five answers in order, the common case on one screen.
+
+Made from the contract alone, so that a diff loaded back from its JSON reads the same. Where a list is cut,
+the number left out is said; the JSON holds all.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from rich.console import ConsoleRenderable
+from rich.text import Text
+
+from fingerprint.explain.contract import (
+    ChangedFact,
+    Diff,
+    During,
+    MetricChange,
+    MetricVerdict,
+    Pair,
+    Side,
+    Spread,
+)
+from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
+from fingerprint.report.suspects import suspects
+from fingerprint.report.values import before_after, quantities, quantity
+
+SHOWN = 12
+DEVICES = 4
+DURING = "changed during the run"
+QUIET_PAIRS = ("same slot and unit", "same slot")
+_STYLES: dict[MetricVerdict, str] = {
+    "worse": "bold red", "better": "green", "same": "dim", "changed": "yellow", "unassessed": "dim",
+}  # fmt: skip
+
+
+def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
+    """The whole report, each line at most `width` columns; only a command to copy may be longer."""
+    sections = (
+        _headline, _metrics, _comparable, suspects, _changed_during, _other_changes, _intended, _seen_during,
+        _ruled_out, _not_known, _next,
+    )  # fmt: skip
+    loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
+    return printed((part for section in sections for part in section(loaded)), width=width, color=color)
+
+
+def _headline(diff: Diff) -> Iterator[ConsoleRenderable]:
+    yield said(diff.headline, "bold")
+    yield Text()
+    sides = (("A", diff.a), ("B", diff.b))
+    yield from rows([(letter, said(side.name, FACT), _starts(side)) for letter, side in sides], indent=2)
+
+
+def _starts(side: Side) -> str:
+    if not side.attempts:
+        return f"a snapshot of {side.host}"
+    last = side.attempts[-1]
+    several = f"{len(side.attempts)} attempts, the last " if side.attempts[1:] else ""
+    return f"{several}{last.started} on {side.host}, {last.ended}"
+
+
+def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if not diff.metrics:
+        return
+    yield heading("Metrics")
+    yield from rows([_metric(metric) for metric in diff.metrics], indent=2)
+    remarks: dict[str, list[str]] = {}
+    for metric in diff.metrics:
+        if remark := _remark(metric):
+            remarks.setdefault(remark, []).append(metric.name)
+    for remark, names in remarks.items():
+        yield indented(f"{listed(names, 4)}: {remark}" if diff.metrics[1:] else remark)
+
+
+def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
+    return (
+        said(metric.name, FACT),
+        _medians(metric.a, metric.b, metric.unit),
+        _ratio(metric),
+        said(metric.verdict, _STYLES[metric.verdict]),
+    )
+
+
+def _medians(a: Spread | None, b: Spread | None, unit: str) -> str:
+    if a and b:
+        return quantities(a.median, b.median, unit)
+    return " -> ".join(quantity(side.median, unit) if side else "(not measured)" for side in (a, b))
+
+
+def _ratio(metric: MetricChange) -> str:
+    if metric.ratio is None:
+        return ""
+    interval = f" [{metric.ci[0]:.2f}, {metric.ci[1]:.2f}]" if metric.ci else ""
+    return f"x {metric.ratio:.2f}{interval}"
+
+
+def _remark(metric: MetricChange) -> str:
+    """What stands below the table; a metric that did not move needs no words."""
+    if metric.verdict == "same":
+        return ""
+    counts = [side.n for side in (metric.a, metric.b) if side]
+    samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 else ""
+    return f"{samples}{metric.says}".strip()
+
+
+def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:
+    same = diff.comparable
+    yield heading("Same experiment?")
+    yield indented(same.says or _sameness(diff))
+    if same.epochs_crossed:
+        yield indented(f"Between them lies: {', '.join(same.epochs_crossed)}.")
+    if same.same_command is False:
+        yield from rows([("A", diff.a.command), ("B", diff.b.command)], indent=2)
+    moved = [pair for pair in diff.pairing if pair.how not in QUIET_PAIRS]
+    yield from rows([(_paired(pair), pair.how) for pair in moved[:SHOWN]], indent=2)
+    yield from _left_out(len(moved))
+
+
+def _paired(pair: Pair) -> str:
+    return f"{pair.a} with {pair.b}" if pair.a and pair.b else pair.a or pair.b
+
+
+def _sameness(diff: Diff) -> str:
+    same = diff.comparable
+    words = {True: "same", False: "ANOTHER", None: "not known"}
+    asked = {
+        "host": same.same_host,
+        "GPUs": same.same_gpus,
+        "workload": same.same_workload,
+        "command": same.same_command,
+    }
+    return ", ".join(f"{name}: {words[answer]}" for name, answer in asked.items())
+
+
+def _changed_during(diff: Diff) -> Iterator[ConsoleRenderable]:
+    yield from _changes("Changed while a run ran", [c for c in diff.changes if c.verdict == DURING and not c.suspect])
+
+
+def _other_changes(diff: Diff) -> Iterator[ConsoleRenderable]:
+    led = {change.fact for change in diff.changes}
+    others = [c for c in diff.changes if c.verdict != DURING and not c.suspect and c.follows not in led]
+    yield from _changes("Other changes", sorted(others, key=lambda change: change.context))
+    folded = sum(1 for c in diff.changes if c.verdict != DURING and not c.suspect and c.follows in led)
+    if folded:
+        yield indented(f"and {folded} that follow from a change above")
+
+
+def _intended(diff: Diff) -> Iterator[ConsoleRenderable]:
+    yield from _changes("Intended", diff.intended)
+
+
+def _changes(title: str, changes: Iterable[ChangedFact]) -> Iterator[ConsoleRenderable]:
+    found = list(changes)
+    if not found:
+        return
+    yield heading(title)
+    yield from rows([_change(change) for change in found[:SHOWN]], indent=2)
+    yield from _left_out(len(found))
+
+
+def _change(change: ChangedFact) -> tuple[Text, Text]:
+    words = Text(_values(change))
+    if change.verdict not in ("changed", DURING):
+        words.append(f"  {change.verdict}", "yellow")
+    if change.on:
+        words.append(f"  on {change.on}", LABEL)
+    if change.context:
+        words.append("  context", LABEL)
+    if change.says:
+        words.append("\n").append_text(said(change.says, LABEL))
+    return said(change.fact, LABEL if change.context else FACT), words
+
+
+def _values(change: ChangedFact) -> str:
+    if not change.values:
+        return before_after(change.before, change.after, change.unit)
+    each = [f"{device}: {before_after(a, b, change.unit)}" for device, (a, b) in change.values.items()]
+    return listed(each, DEVICES)
+
+
+def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if not diff.during:
+        return
+    yield heading("Seen while they ran")
+    yield from rows([_during(item) for item in diff.during[:SHOWN]], indent=2)
+    yield from _left_out(len(diff.during))
+
+
+def _during(item: During) -> tuple[Text, str]:
+    return said(item.fact, FACT), item.says or before_after(item.a, item.b, item.unit)
+
+
+def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:
+    yield heading("Ruled out", f"{diff.ruled_out.count} facts, seen equal in both")
+    groups = [f"{group.title} {group.facts}" for group in diff.ruled_out.groups]
+    if groups:
+        yield indented(listed(groups, SHOWN))
+
+
+def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if not diff.not_known:
+        return
+    yield heading("Not known", f"{len(diff.not_known)}: equal or not, nobody can tell")
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for unknown in diff.not_known:
+        alike.setdefault((unknown.a, unknown.b, unknown.says), []).append(unknown.fact)
+    yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:SHOWN]], indent=2)
+    yield from _left_out(len(alike))
+
+
+def _unknown(key: tuple[str, str, str], facts: list[str]) -> tuple[Text, str]:
+    a, b, says = key
+    where = f"{a} in both" if a == b else f"A {a}, B {b}"
+    return said(where.replace("_", " ")), listed(facts, 3) + (f": {says}" if says else "")
+
+
+def _next(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if diff.next:
+        yield heading("Next")
+        yield from rows([(f"{number}.", step) for number, step in enumerate(diff.next, 1)], indent=2)
+
+
+def _left_out(count: int) -> Iterator[ConsoleRenderable]:
+    if count > SHOWN:
+        yield indented(f"and {count - SHOWN} more, all in --format json")

@@ -1,0 +1,149 @@
+"""A value in words: what a reader sees of a fact before and after.
+
+What is no value stands in parentheses: `(denied)`, `(private)`, `(none)`. Text is quoted where it could
+be taken for one of these, or holds what a terminal would act on.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import Any
+
+LIMIT = 48  # characters of one side
+_LEAD = 12  # characters kept before the first difference
+_HEX = re.compile(r"[0-9a-f]{32,}")
+_HEX_SHOWN = 12
+_WHOLE_LIST = 4  # items up to which a list is shown whole
+
+
+def clean(text: str) -> str:
+    """One line that no terminal acts on: everything unprintable is written as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def before_after(before: Any, after: Any, unit: str = "") -> str:
+    """`600 -> 450 W`. Sides that differ look different, however much of them is left out."""
+    old, new = _sides(before, after)
+    if not unit or not (_is_value(before) or _is_value(after)):
+        return f"{old} -> {new}"
+    if _is_value(before) and _is_value(after):
+        return f"{old} -> {new} {clean(unit)}"
+    return f"{_with_unit(before, old, unit)} -> {_with_unit(after, new, unit)}"
+
+
+def in_words(value: Any) -> str:
+    """One value by itself."""
+    return _cut(_plain(value), 0)
+
+
+def quantity(number: float, unit: str) -> str:
+    """Four significant digits; bytes in the decimal multiple that fits."""
+    if unit == "B":
+        power, unit = _multiple(number)
+        number /= power
+    return f"{_digits(number)} {clean(unit)}".rstrip()
+
+
+def quantities(before: float, after: float, unit: str) -> str:
+    """`19.2 -> 29.6 ms`, both in one multiple."""
+    power, shown = _multiple(max(abs(before), abs(after))) if unit == "B" else (1, unit)
+    return f"{_digits(before / power)} -> {_digits(after / power)} {clean(shown)}".rstrip()
+
+
+def _digits(number: float) -> str:
+    digits = f"{number:.4g}"
+    return f"{number:.0f}" if "e" in digits and 1 <= abs(number) < 1e15 else digits
+
+
+def _multiple(number: float) -> tuple[int, str]:
+    fits = (step for step in enumerate(("B", "kB", "MB", "GB")) if abs(number) < 1000 ** (step[0] + 1))
+    power, unit = next(fits, (4, "TB"))
+    return 1000**power, unit
+
+
+def _sides(before: Any, after: Any) -> tuple[str, str]:
+    old, new = _pair(before, after)
+    same = _alike(old, new)
+    if _HEX.fullmatch(old) and _HEX.fullmatch(new) and same < _HEX_SHOWN:
+        return f"{old[:_HEX_SHOWN]}...", f"{new[:_HEX_SHOWN]}..."
+    start = max(0, same - _LEAD) if max(len(old), len(new)) > LIMIT else 0
+    return _cut(old, start), _cut(new, start)
+
+
+def _pair(before: Any, after: Any) -> tuple[str, str]:
+    if _is_private(before) and _is_private(after):
+        return "(private)", "(another, private)"
+    old, new = _plain(before), _plain(after)
+    if old == new:  # 8 and "8"
+        return _exact(before), _exact(after)
+    if isinstance(before, list) and isinstance(after, list):
+        old, new = (_plain(side) for side in _differing(before, after))
+    return old, new
+
+
+def _cut(text: str, start: int) -> str:
+    head = "..." if start else ""
+    return head + (text[start:] if len(text) - start <= LIMIT else f"{text[start : start + LIMIT]}...")
+
+
+def _with_unit(value: Any, words: str, unit: str) -> str:
+    return f"{words} {clean(unit)}" if _is_value(value) else words
+
+
+def _is_value(value: Any) -> bool:
+    return value is not None and not _is_gap(value) and not _is_private(value)
+
+
+def _is_gap(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"gap"}
+
+
+def _is_private(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"redacted"}
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    if _is_gap(value):
+        return f"({clean(str(value['gap'])).replace('_', ' ')})"
+    if _is_private(value):
+        return "(private)"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    return _exact(value)
+
+
+def _exact(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else clean(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def _text(text: str) -> str:
+    bare = text.isprintable() and text == text.strip() and text[:1] not in ("", "(", "[", "{", "'", '"')
+    return text if bare else repr(text)
+
+
+def _differing(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Both lists without what they begin and end with alike but for one item, where there are many."""
+    shorter, longer = sorted((len(before), len(after)))
+    if longer <= _WHOLE_LIST:
+        return list(before), list(after)
+    head = _alike(before, after)
+    tail = min(_alike(reversed(before), reversed(after)), shorter - head)
+    head, tail = max(head - 1, 0), max(tail - 1, 0)
+    return _elided(before, head, tail), _elided(after, head, tail)
+
+
+def _alike(one: Iterable[Any], other: Iterable[Any]) -> int:
+    """How many items both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _elided(items: Sequence[Any], head: int, tail: int) -> list[Any]:
+    dots = ["..."]
+    return dots * bool(head) + list(items[head : len(items) - tail]) + dots * bool(tail)

@@ -1,0 +1,201 @@
+"""Diffs by name, each built by hand to show one part of a report."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fingerprint.explain.contract import (
+    SCHEMA,
+    Attempt,
+    ChangedFact,
+    Comparable,
+    Diff,
+    During,
+    Evidence,
+    Group,
+    MetricChange,
+    Pair,
+    Range,
+    RuledOut,
+    Side,
+    Spread,
+    Suspect,
+    Unexplained,
+    Unknown,
+)
+
+
+def side(name: str, *, attempts: int = 1, **more: Any) -> Side:
+    starts = tuple(
+        Attempt(
+            id=f"01J{name}{n}", attempt=n, started=f"2026-03-0{n} 21:04:11", ended="exited 0", epochs={"boot": "b1"}
+        )
+        for n in range(1, attempts + 1)
+    )
+    return Side(**{"name": name, "host": "h200-04", "command": "python serve.py --tp 8", "attempts": starts} | more)
+
+
+def comparable(**more: Any) -> Comparable:
+    same = {"same_host": True, "same_gpus": None, "same_workload": None, "same_command": True}
+    return Comparable(
+        **same | {"epochs_crossed": (), "says": "Same host and command; no workload was recorded."} | more
+    )
+
+
+def metric(name: str, verdict: Any, before: float, after: float, **more: Any) -> MetricChange:
+    given = {
+        "a": Spread(median=before, n=1),
+        "b": Spread(median=after, n=1),
+        "ratio": after / before,
+        "ci": None,
+        "says": "",
+    }
+    return MetricChange(**{"name": name, "unit": "s", "better": "lower", "verdict": verdict} | given | more)
+
+
+def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspect:
+    empty = {
+        "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "explains": None,
+        "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "consequences": (),
+        "bracket": None, "check": "", "restore": None,
+    }  # fmt: skip
+    return Suspect(**{"rank": rank, "facts": (fact,), "before": before, "after": after} | empty | more)
+
+
+def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
+    empty = {
+        "kind": "config", "verdict": "changed", "unit": "", "on": "", "values": {}, "follows": None, "suspect": None,
+        "context": False, "says": "",
+    }  # fmt: skip
+    return ChangedFact(**{"fact": fact, "before": before, "after": after} | empty | more)
+
+
+def diff(headline: str, **more: Any) -> Diff:
+    empty = {
+        "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
+        "suspects": (), "unexplained": None, "changes": (), "during": (), "intended": (),
+        "ruled_out": RuledOut(count=1912, groups=(
+            Group(title="kernel", facts=1290, says=""), Group(title="cpu", facts=622, says=""),
+        )),
+        "not_known": (), "next": (),
+    }  # fmt: skip
+    return Diff(**{"schema": SCHEMA, "headline": headline} | empty | more)
+
+
+ONE_ON_EACH_SIDE = "One run on each side and no known spread: a difference of 10 % or more may be noise."
+
+NOTHING_CHANGED = diff(
+    "Nothing that lasts changed, and no metric moved.",
+    metrics=(metric("wall_time", "same", 4.012, 4.007), metric("peak_memory", "same", 3.1e8, 3.1e8, unit="B")),
+)
+
+ONE_SUSPECT = diff(
+    "OMP_NUM_THREADS of the command went from 8 to 1, if the change is real.",
+    metrics=(
+        metric("wall_time", "unassessed", 4.012, 7.934, says=ONE_ON_EACH_SIDE),
+        metric("cpu_time", "unassessed", 31.2, 7.91, says=ONE_ON_EACH_SIDE),
+        metric("peak_memory", "same", 3.1e8, 3.1e8, unit="B"),
+    ),
+    suspects=(
+        suspect(
+            1, "process/main/env/OMP_NUM_THREADS", "8", "1", likelihood="likely",
+            mechanism=("threads of OpenMP", "CPU time at once", "wall time"),
+            evidence=(Evidence(fact="usage/main/threads", a=8, b=1, says="The process tree had 8 threads, then 1."),),
+            consequences=("usage/main/threads",),
+            check="tr '\\0' '\\n' < /proc/PID/environ | grep '^OMP_NUM_THREADS='",
+            restore="export OMP_NUM_THREADS=8",
+        ),
+    ),
+    changes=(
+        changed("process/main/env/OMP_NUM_THREADS", "8", "1", suspect=1),
+        changed("usage/main/threads", 8, 1, follows="process/main/env/OMP_NUM_THREADS", suspect=1),
+    ),
+    not_known=(
+        Unknown(fact="memory/slab_merge", a="denied", b="denied", says=""),
+        Unknown(fact="kernel/modules", a="absent", b="absent", says=""),
+        Unknown(fact="kernel/debug", a="denied", b="denied", says=""),
+    ),
+    next=("Run it again with OMP_NUM_THREADS=8: fingerprint run --name run-C -- python serve.py --tp 8",),
+)  # fmt: skip
+
+EVERYTHING = diff(
+    "verify_ms is worse by 54 %: the power limit of all 8 GPUs fell from 600 to 450 W.",
+    a=side("run-A", attempts=3),
+    b=side("run-B", attempts=2, host="h200-05", command="python serve.py --tp 8 --eager"),
+    comparable=comparable(
+        same_host=False, same_command=False, epochs_crossed=("boot", "container start"),
+        says="Another host and another command: it was not the same experiment.",
+    ),
+    pairing=(
+        Pair(a="0000:17:00.0", b="0000:17:00.0", how="same slot and unit"),
+        Pair(a="0000:65:00.0", b="0000:65:00.0", how="slot has another unit"),
+        Pair(a="0000:ca:00.0", b="", how="only in a"),
+    ),
+    metrics=(
+        metric(
+            "verify_ms", "worse", 19.2, 29.6, unit="ms", a=Spread(median=19.2, n=412), b=Spread(median=29.6, n=398),
+            ci=(1.52, 1.56), says="The intervals of the two medians do not touch.",
+        ),
+        metric("tokens_per_second", "better", 60, 94, unit="tok/s", better="higher"),
+        metric("accept_length", "changed", 2.0, 2.2, unit="", better="unknown"),
+        metric("ttft", "unassessed", 0.21, 0.0, b=None, ratio=None, says="Not measured in run-B."),
+    ),
+    suspects=(
+        suspect(
+            1, "gpu/*/power_limit", 600, 450, unit="W", on="8/8", likelihood="likely", score=0.83,
+            facts=("gpu/*/power_limit", "gpu/*/power_limit_default"), explains=Range(low=5.8, high=7.8, unit="ms"),
+            explains_why_not=None, mechanism=("power limit", "SM clock", "verify step"),
+            evidence=(
+                Evidence(fact="gpu/*/throttled/power", a=0, b=0.87, says=""),
+                Evidence(fact="gpu/*/sm_clock", a=1980, b=1335, says="SM clocks ran at 1335 MHz instead of 1980."),
+            ),
+            against=(Evidence(fact="plain_decode_ms", a=11.2, b=12.1, says="Plain decode moved by only 8 %."),),
+            consequences=("gpu/*/sm_clock", "gpu/*/power", "gpu/*/temperature"),
+            bracket=("2026-03-02 09:00", "2026-03-02 09:40"), check="nvidia-smi -q -d POWER",
+            restore="nvidia-smi -pl 600",
+        ),
+        suspect(2, "cpu/policy/policy0/governor", "performance", "powersave"),
+        suspect(
+            3, "process/main/sha256", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
+        ),
+        suspect(4, "process/main/arguments", ["python", "serve.py", "--tp", "8", "--port", "30000"],
+                ["python", "serve.py", "--tp", "8", "--eager", "--port", "30000"], likelihood="unlikely"),
+        *(suspect(n, f"kernel/sysctl/vm.knob{n}", n, n + 1, likelihood="unlikely") for n in range(5, 15)),
+    ),
+    unexplained=Unexplained(low=2.6, high=4.6, unit="ms", says="No other bounded suspect is left."),
+    changes=(
+        changed("gpu/*/power_limit", 600, 450, unit="W", on="8/8", suspect=1),
+        changed("memory/hugepages/2048kB/nr", 0, 512, verdict="changed during the run", says="in run-B"),
+        changed("kernel/lockdown", "none", {"gap": "denied"}, verdict="went dark"),
+        changed("gpu/*/uuid", "GPU-1", "GPU-2", kind="identity", verdict="another part", on="1/8",
+                values={"0000:65:00.0": ("GPU-1", "GPU-2")}),
+        changed("process/main/env/SECRET", {"redacted": True}, {"redacted": True}),
+        changed("process/main/env/LD_PRELOAD", None, "", verdict="appeared"),
+        changed("kernel/build", "#1 SMP one", "#1 SMP two", context=True, says="context of kernel/release"),
+        changed("kernel/version", "6.1", "6.2", follows="kernel/build"),
+        changed("memory/limit", "max", 68719476736, unit="B"),
+    ),
+    during=(
+        During(fact="pressure/cpu/some/avg10", unit="%", a=0.1, b=37.5, says=""),
+        During(fact="usage/main/rss", unit="B", a=1, b=2, says="grew by 12 MB/s in run-B only"),
+    ),
+    intended=(changed("process/main/env/BATCH", "8", "16"),),
+    not_known=(
+        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", says="hung since 21:04:12") for n in range(5)),
+        Unknown(fact="driver", a="not_read", b="seen", says="run-A is older than this area"),
+    ),
+    next=("Set the power limit back: nvidia-smi -pl 600", "Run run-B's command again and compare."),
+)  # fmt: skip
+
+NO_SUSPECT = diff(
+    "wall_time is worse by 54 %, and nothing that changed can explain it.",
+    metrics=(metric("wall_time", "worse", 4.0, 6.2, ci=(1.4, 1.7)),),
+    changes=(changed("storage/mount/%2Fdata/options", "rw,noatime", "rw,relatime"),),
+)
+
+CASES: Mapping[str, Diff] = {
+    "nothing-changed": NOTHING_CHANGED,
+    "one-suspect": ONE_SUSPECT,
+    "everything": EVERYTHING,
+    "no-suspect": NO_SUSPECT,
+}

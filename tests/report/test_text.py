@@ -1,0 +1,102 @@
+"""The text report says what the contract says, in order, on 80 columns, and nothing that a terminal acts on."""
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fingerprint.explain.contract import Diff
+from fingerprint.report.text import render
+from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT, changed, diff, metric, suspect
+from tests.report.golden import FOLDER, texts
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize(("file", "text"), list(texts()), ids=lambda value: value if value.endswith(".txt") else "")
+def test_each_golden_text_is_what_is_rendered(file: str, text: str) -> None:
+    assert text == (FOLDER / file).read_text(encoding="utf-8")
+
+
+def test_every_golden_text_has_its_case() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {file for file, _ in texts()}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_a_diff_loaded_from_its_json_reads_the_same(case: Diff) -> None:
+    loaded = msgspec.json.decode(msgspec.json.encode(case), type=Diff)
+    assert render(loaded) == render(case)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_colour_adds_nothing_but_colour(case: Diff) -> None:
+    coloured = render(case, color=True)
+    assert ESCAPE.search(coloured)
+    plain = "".join(f"{line.rstrip()}\n" for line in ESCAPE.sub("", coloured).splitlines())
+    assert plain == render(case)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_line_but_a_command_is_longer_than_the_width(width: int) -> None:
+    for line in render(EVERYTHING, width=width).splitlines():
+        assert len(line) <= width or line.lstrip().startswith(("check", "restore"))
+
+
+def test_a_command_is_never_broken() -> None:
+    command = "echo " + "word " * 40 + "end"
+    assert command in render(diff("One.", suspects=(suspect(1, "a/b", 1, 2, check=command),)), width=80)
+
+
+def test_one_suspect_fits_a_screen() -> None:
+    assert len(render(ONE_SUSPECT).splitlines()) <= 40
+
+
+def test_the_answers_come_in_order() -> None:
+    text = render(EVERYTHING)
+    titles = (
+        EVERYTHING.headline[:40], "\nMetrics", "\nSame experiment?", "\nSuspects", "\nChanged while a run ran",
+        "\nOther changes", "\nIntended", "\nSeen while they ran", "\nRuled out", "\nNot known", "\nNext",
+    )  # fmt: skip
+    places = [text.index(title) for title in titles]
+    assert places == sorted(places)
+
+
+def test_suspects_stand_under_a_condition_until_a_metric_is_known_to_have_moved() -> None:
+    suspects = (suspect(1, "a/b", 1, 2),)
+    for verdict in ("unassessed", "same"):
+        assert "if the change is real" in render(diff("x", metrics=(metric("m", verdict, 1, 2),), suspects=suspects))
+    for verdict in ("worse", "better", "changed"):
+        assert "if the change is real" not in render(
+            diff("x", metrics=(metric("m", verdict, 1, 2),), suspects=suspects)
+        )
+
+
+def test_what_is_cut_is_counted() -> None:
+    many = diff("x", changes=tuple(changed(f"kernel/n{n}", n, -n) for n in range(1, 41)))
+    assert "and 28 more, all in --format json" in render(many)
+
+
+def test_a_suspect_and_its_consequences_are_not_repeated_among_the_other_changes() -> None:
+    assert "Other changes" not in render(ONE_SUSPECT)
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
+def test_no_text_from_the_machine_reaches_the_terminal_unescaped(fact: str, before: str, after: str) -> None:
+    hostile: dict[str, Any] = {
+        "facts": (fact,),
+        "check": before,
+        "on": after,
+        "consequences": (fact,),
+        "mechanism": (after,),
+    }
+    text = render(
+        diff(
+            before,
+            suspects=(suspect(1, fact, before, after, **hostile),),
+            changes=(changed(fact, before, after, says=after),),
+        )
+    )
+    assert all(character.isprintable() for character in text.replace("\n", ""))

@@ -1,0 +1,80 @@
+"""A value is shown so that nobody takes it for another one."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fingerprint.report.values import LIMIT, before_after, quantities, quantity
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=80),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "words"),
+    [
+        (600, 450, "W", "600 -> 450 W"),
+        ("max", 4096, "B", "max -> 4096 B"),
+        (600, {"gap": "timed_out"}, "W", "600 W -> (timed out)"),
+        ({"gap": "absent"}, {"gap": "denied"}, "W", "(absent) -> (denied)"),
+        (None, "", "", "(none) -> ''"),
+        ("(denied)", {"gap": "denied"}, "", "'(denied)' -> (denied)"),
+        (8, "8", "", "8 -> '8'"),
+        (1, True, "", "1 -> true"),
+        ("a\x1b[2Jb", "a\u202eb", "", "'a\\x1b[2Jb' -> 'a\\u202eb'"),
+        ({"redacted": True}, {"redacted": True}, "", "(private) -> (another, private)"),
+        ({"redacted": True}, "x", "", "(private) -> x"),
+        ("a" * 40, "b" * 40, "", f"{'a' * 12}... -> {'b' * 12}..."),
+        (["a", "b"], ["a"], "", "[a, b] -> [a]"),
+        (list("abcdefgh"), list("abcdxfgh"), "", "[..., d, e, f, ...] -> [..., d, x, f, ...]"),
+        (list("abcdefgh"), list("abcdfgh"), "", "[..., d, e, f, ...] -> [..., d, f, ...]"),
+    ],
+)
+def test_before_and_after_in_words(before: Any, after: Any, unit: str, words: str) -> None:
+    assert before_after(before, after, unit) == words
+
+
+def test_of_long_text_the_part_that_differs_is_shown() -> None:
+    words = before_after("/usr/lib:" * 20 + "/opt/new:/end", "/usr/lib:" * 20 + "/opt/old:/end")
+    assert words == "...sr/lib:/opt/new:/end -> ...sr/lib:/opt/old:/end"
+
+
+@given(JSON, JSON)
+def test_sides_that_differ_look_different_and_short(before: Any, after: Any) -> None:
+    old, arrow, new = before_after(before, after).partition(" -> ")
+    same = type(before) is type(after) and before == after
+    if arrow not in (str(before), str(after)):
+        assert same or old != new
+    assert all(character.isprintable() for character in old + new)
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_no_side_is_longer_than_its_limit(before: str, after: str) -> None:
+    assert len(before_after(before, after)) <= 2 * (LIMIT + len("......")) + len(" -> ")
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "words"),
+    [
+        (19.2345, "ms", "19.23 ms"),
+        (123456.7, "tok/s", "123457 tok/s"),
+        (0, "B", "0 B"),
+        (999, "B", "999 B"),
+        (310_400_000, "B", "310.4 MB"),
+        (2.5e15, "B", "2500 TB"),
+        (0.00001, "s", "1e-05 s"),
+        (2, "", "2"),
+    ],
+)
+def test_a_quantity_has_four_digits_and_its_unit(number: float, unit: str, words: str) -> None:
+    assert quantity(number, unit) == words
+
+
+def test_two_quantities_share_their_multiple() -> None:
+    assert quantities(900_000, 3_100_000, "B") == "0.9 -> 3.1 MB"
+    assert quantities(19.2, 29.6, "ms") == "19.2 -> 29.6 ms"
