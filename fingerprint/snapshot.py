@@ -7,6 +7,7 @@ import msgspec
 from fingerprint.sections import Blob, blob_of, decoder_of, join, volatile_of
 from probes.kit.facts import Section
 from probes.kit.paths import FactPath
+from probes.kit.probe import HOST, Target
 
 S = TypeVar("S", bound=Section)
 
@@ -32,6 +33,17 @@ class Key(NamedTuple):
     def path(self, names: tuple[str, ...] = ()) -> FactPath:
         """The path of a fact of this section."""
         return FactPath((self.area, *([self.target] if self.target else []), *names))
+
+
+class Job(NamedTuple):
+    """One section to read: an area about a target."""
+
+    area: str
+    target: Target = HOST
+
+    @property
+    def key(self) -> Key:
+        return Key(self.area, self.target.name)
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,30 +6,18 @@ import select
 import signal
 import socket
 import time
-from typing import Iterator, Mapping, NamedTuple, Sequence
+from typing import Iterator, Sequence
 
 import msgspec
 
 from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Tree, answer, encode
 from fingerprint.reader.worker import Probes, become_worker
 from fingerprint.sections import decoder_of
-from fingerprint.snapshot import Key, Reading, reading_of
+from fingerprint.snapshot import Job, Key, Reading, reading_of
 from probes.kit.host import Host
-from probes.kit.probe import HOST, Target
+from probes.kit.probe import Target
 
 REAP_SECONDS = 0.1
-
-
-class Job(NamedTuple):
-    """One section to read: an area about a target."""
-
-    area: str
-    target: Target = HOST
-
-    @property
-    def key(self) -> Key:
-        return Key(self.area, self.target.name)
-
 
 Finished = tuple[Key, Reading]
 
