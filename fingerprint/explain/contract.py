@@ -4,7 +4,8 @@ Its schema is published (`fingerprint schema diff`). Adding a field is safe; ren
 needs a new number in `schema`.
 """
 
-from typing import Any, Literal, Mapping
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 

@@ -1,0 +1,78 @@
+"""Two effective states -> Changes."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fingerprint.diff.changes import Change, Changes, Folded, Paired
+from fingerprint.diff.folding import fold_alike
+from fingerprint.diff.followers import leaders
+from fingerprint.diff.known import ProbeOf, probe_of
+from fingerprint.diff.pairing import SectionPair, pair_sections
+from fingerprint.diff.section import Compared, compare_sections
+from fingerprint.runs.effective import Effective
+from probes.kit.facts import Fact, Gap
+from probes.kit.paths import parse_glob
+
+COMES_AND_GOES = Fact(
+    kind="identity",
+    why="a process that was there in one run only is no cause by itself: what it did shows in the counters",
+    source="/proc/PID/task/*/children",
+    context=True,
+)
+
+
+def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: ProbeOf = probe_of) -> Changes:
+    """What changed from A to B. `waivers`: globs of changes declared beforehand, beside the `--vary` of either run."""
+    pairs = list(pair_sections(a.sections, b.sections))
+    same_host = a.host == b.host
+    compared = [_compared(pair, known, same_host) for pair in pairs]
+    ruled_out: Counter[str] = Counter()
+    for pair, found in zip(pairs, compared, strict=True):
+        ruled_out[pair.key.area] += found.ruled_out
+    folded, intended = _told([c for found in compared for c in found.changes], pairs, (*a.vary, *b.vary, *waivers))
+    return Changes(
+        pairing=(*_hosts(a, b), *(p for found in compared for p in found.pairing)),
+        changes=tuple(folded),
+        intended=tuple(intended),
+        not_known=tuple(unknown for found in compared for unknown in found.not_known),
+        ruled_out={area: count for area, count in ruled_out.items() if count},
+    )
+
+
+def _hosts(a: Effective, b: Effective) -> tuple[Paired, ...]:
+    return (Paired(a.host, b.host, "same slot and unit" if a.host == b.host else "paired by order"),)
+
+
+def _compared(pair: SectionPair, known: ProbeOf, same_host: bool) -> Compared:
+    probe = known(pair.key.area)
+    if pair.key.target.startswith("main.") and (pair.a is None or pair.b is None):
+        return Compared(changes=(_came_or_went(pair),))
+    return compare_sections(pair, probe, same_host=same_host)
+
+
+def _came_or_went(pair: SectionPair) -> Change:
+    return Change(
+        key=pair.key, names=(), pattern=(), fact=COMES_AND_GOES, verdict="vanished" if pair.b is None else "appeared",
+        before=Gap("absent") if pair.a is None else pair.key.target, context=True,
+        after=Gap("absent") if pair.b is None else pair.key.target,
+        says="processes that come or go are never suspects",
+    )  # fmt: skip
+
+
+def _told(
+    changes: Sequence[Change], pairs: Sequence[SectionPair], vary: Iterable[str]
+) -> tuple[list[Folded], list[Folded]]:
+    """Folded, and split into what nobody declared and what somebody did; a consequence goes with what it follows."""
+    globs = [parse_glob(text) for text in vary]
+    declared = [any(glob.matches(change.path) for glob in globs) for change in changes]
+    ends = leaders(changes)
+    is_intended = [declared[i] or declared[end] for i, end in enumerate(ends)]
+    targets = Counter(pair.key.area for pair in pairs if pair.a is not None and pair.b is not None and pair.key.target)
+    told: tuple[list[Folded], list[Folded]] = ([], [])
+    for wanted in (False, True):
+        chosen = [i for i in range(len(changes)) if is_intended[i] == wanted]
+        place = {i: at for at, i in enumerate(chosen)}
+        # A declared change may itself follow one that nobody declared: then it stands for itself.
+        within = [place.get(ends[i], at) for at, i in enumerate(chosen)]
+        told[wanted].extend(fold_alike([changes[i] for i in chosen], within, targets))
+    return told

@@ -1,0 +1,128 @@
+"""Which device, and which process, of A is compared with which of B."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from fingerprint.diff.changes import Paired
+from fingerprint.diff.known import UNIT_FACTS
+from fingerprint.runs.effective import Standing
+from fingerprint.snapshot import Key
+from probes.kit.facts import Gap, Map, Section
+
+S = TypeVar("S", bound=Section)
+
+
+class SectionPair(NamedTuple):
+    """a or b None: the other has no such section."""
+
+    key: Key
+    a: Standing | None
+    b: Standing | None
+
+
+def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Iterator[SectionPair]:
+    """Sections by key; descendants of `main` that run one program are matched by equal state first, then by order.
+
+    Their numbers tell the order in which they were started, and siblings are started in no firm order.
+    """
+    siblings = {key for key in (*a, *b) if _is_descendant(key)}
+    for key in dict.fromkeys((*a, *b)):
+        if key not in siblings:
+            yield SectionPair(key, a.get(key), b.get(key))
+    programs: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in sorted(siblings, key=_in_order):
+        programs[key.area, key.target.rpartition(".")[0]].append(key)
+    for keys in programs.values():
+        yield from _pair_siblings(keys, a, b)
+
+
+def _is_descendant(key: Key) -> bool:
+    return key.target.startswith("main.")
+
+
+def _in_order(key: Key) -> tuple[str, str, int, str]:
+    program, _, number = key.target.rpartition(".")
+    return key.area, program, int(number) if number.isdigit() else 0, number
+
+
+def _pair_siblings(keys: Iterable[Key], a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Iterator[SectionPair]:
+    left = [key for key in keys if key in a]
+    right = [key for key in keys if key in b]
+    for key in list(left):
+        twin = next((other for other in right if a[key].parts == b[other].parts), None)
+        if twin is not None:
+            left.remove(key)
+            right.remove(twin)
+            yield SectionPair(key, a[key], b[twin])
+    for key, other in zip(left, right, strict=False):
+        yield SectionPair(other, a[key], b[other])
+    paired = min(len(left), len(right))
+    yield from (SectionPair(key, a[key], None) for key in left[paired:])
+    yield from (SectionPair(key, None, b[key]) for key in right[paired:])
+
+
+def pair_devices(a: Mapping[str, Section], b: Mapping[str, Section], *, same_host: bool) -> tuple[Paired, ...]:
+    """By unit, then by slot; on another host, where neither is shared, in the order of their slots."""
+    if not same_host:
+        return tuple(_by_order(sorted(a), sorted(b)))
+    units_a, units_b = _units(a), _units(b)
+    slots_b = {unit: slot for slot, unit in units_b.items()}
+    moved = {s: slots_b[u] for s, u in units_a.items() if u in slots_b}
+    taken = set(moved.values())
+    pairs = [Paired(s, t, "same slot and unit" if s == t else "unit moved") for s, t in moved.items()]
+    for slot in a:
+        if slot in moved:
+            continue
+        if slot in b and slot not in taken:
+            known = slot in units_a and slot in units_b
+            pairs.append(Paired(slot, slot, "slot has another unit" if known else "same slot"))
+            taken.add(slot)
+        else:
+            pairs.append(Paired(slot, "", "only in a"))
+    pairs += [Paired("", slot, "only in b") for slot in b if slot not in taken]
+    return tuple(sorted(pairs, key=lambda pair: (pair.a or pair.b, pair.b)))
+
+
+def _by_order(a: list[str], b: list[str]) -> Iterator[Paired]:
+    for i in range(max(len(a), len(b))):
+        if i < len(a) and i < len(b):
+            yield Paired(a[i], b[i], "paired by order")
+        else:
+            yield Paired(a[i], "", "only in a") if i < len(a) else Paired("", b[i], "only in b")
+
+
+def _units(items: Mapping[str, Section]) -> dict[str, Any]:
+    """Slot -> unit, of the items whose unit is known."""
+    found = {slot: _unit(item) for slot, item in items.items()}
+    return {slot: unit for slot, unit in found.items() if not isinstance(unit, Gap)}
+
+
+def _unit(item: Section) -> Any:
+    known = (getattr(item, name) for name in UNIT_FACTS if name in item.__struct_fields__)
+    return next((value for value in known if not isinstance(value, Gap)), Gap("absent"))
+
+
+def _is_devices(value: Any) -> bool:
+    return isinstance(value, Map) and any(
+        isinstance(item, Section) and set(UNIT_FACTS) & set(item.__struct_fields__) for item in value.items.values()
+    )
+
+
+def under_keys_of(a: S, b: S, *, same_host: bool) -> tuple[S, tuple[Paired, ...]]:
+    """`b` with each device under the key of the one that it is paired with, and how they were paired."""
+    pairs: list[Paired] = []
+    changes: dict[str, Any] = {}
+    for field in b.__struct_fields__:
+        ours, theirs = getattr(a, field), getattr(b, field)
+        if _is_devices(ours) and _is_devices(theirs):
+            found = pair_devices(ours.items, theirs.items, same_host=same_host)
+            pairs += found
+            theirs = Map({_key(pair, ours.items): theirs.items[pair.b] for pair in found if pair.b})
+        changes[field] = theirs
+    return type(b)(**changes), tuple(pairs)
+
+
+def _key(pair: Paired, taken: Mapping[str, Section]) -> str:
+    """A slot of B that nothing of A stands in keeps its name, unless a device of A that went elsewhere had it."""
+    return pair.a or (f"{pair.b} (b)" if pair.b in taken else pair.b)

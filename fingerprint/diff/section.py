@@ -1,0 +1,233 @@
+"""One section of A against one of B.
+
+Every lasting fact of A or B ends in exactly one place: among the changes, not known, or ruled out. What an item
+that came or went consists of, and the key set that it came to, are told by that item.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
+from fingerprint.diff.documents import changed_parts
+from fingerprint.diff.known import holds_devices, waits_to_settle
+from fingerprint.diff.pairing import SectionPair, under_keys_of
+from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
+from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
+from fingerprint.sections import Blob, Leaf, blob_of, decoder_of, leaves
+from fingerprint.snapshot import Key
+from fingerprint.walk import MISSING, Difference, Names, differences, spread, value_at, without
+from probes.kit.facts import NOT_READ, Document, Gap, Map, Section
+from probes.kit.paths import parse_path
+from probes.kit.probe import Probe
+
+
+class Compared(msgspec.Struct, frozen=True):
+    changes: tuple[Change, ...] = ()
+    not_known: tuple[NotKnown, ...] = ()
+    ruled_out: int = 0
+    pairing: tuple[Paired, ...] = ()
+
+
+def compare_sections(pair: SectionPair, probe: Probe[Section] | None, *, same_host: bool) -> Compared:
+    """Prunes by digest where it can; `probe` is None for an area that this release does not know."""
+    key, a, b = pair
+    if a is None or b is None or a.blob is None or b.blob is None:
+        return Compared(not_known=(NotKnown(key, (), _outcome(a), _outcome(b), _detail(a) or _detail(b)),))
+    if a.parts == b.parts and a.later is None and not _needs_a_look(probe):
+        return Compared(not_known=tuple(_same_gaps(key, a.blob, a.blob)), ruled_out=a.blob.seen)
+    if probe is None:
+        return Compared(not_known=(NotKnown(key, (), "seen", "seen", "this release does not know the area"),))
+    try:
+        return _Walk(key, probe, a, b, same_host).compared()
+    except msgspec.ValidationError as error:
+        return Compared(not_known=(NotKnown(key, (), "seen", "seen", f"stored by another release: {error}"),))
+
+
+def _outcome(side: Standing | None) -> str:
+    if side is None:
+        return "not_read"
+    return side.outcome if side.blob is None else "seen"
+
+
+def _detail(side: Standing | None) -> str:
+    return side.detail if side is not None else ""
+
+
+def _needs_a_look(probe: Probe[Section] | None) -> bool:
+    """Whether equal digests do not tell all: a state of the volatile half, or devices whose pairing is to be said."""
+    return probe is not None and (waits_to_settle(probe.section) or holds_devices(probe.section))
+
+
+def _same_gaps(key: Key, a: Blob, b: Blob) -> Iterator[NotKnown]:
+    for path, code in a.gaps.items():
+        if b.gaps.get(path) == code:
+            yield NotKnown(key, parse_path(path) if path else (), code, code)
+
+
+class _Walk:
+    """The typed walk of two sections that differ, or may."""
+
+    def __init__(self, key: Key, probe: Probe[Section], a: Standing, b: Standing, same_host: bool) -> None:
+        self.key, self.probe = key, probe
+        self.standing = (a, b)
+        self.a, self.b = resolve(a, probe.section), resolve(b, probe.section)
+        unsteady = [*self.a.unsteady, *self.b.unsteady]
+        self.left, self.right = (without(s, unsteady) if unsteady else s for s in (self.a.section, self.b.section))
+        self.pairing: tuple[Paired, ...] = ()
+        if holds_devices(probe.section):
+            self.right, self.pairing = under_keys_of(self.left, self.right, same_host=same_host)
+        self.spreads: dict[tuple[str | None, ...], int] = {}
+
+    def compared(self) -> Compared:
+        found = list(differences(self.left, self.right))
+        told = [self._as_given(d) for d in found]
+        equal_as_given = [d for d, answer in zip(found, told, strict=True) if answer is None]
+        differing = [d for d in told if d is not None]
+        settled = list(self._settled())
+        return Compared(
+            changes=(
+                *(self._change(d) for d in differing if not is_unknown(d)),
+                *self._unsteady(),
+                *self._unlike(settled),
+            ),
+            not_known=(
+                *_same_gaps(self.key, self._blob(0), self._blob(1)),
+                *(self._not_known(d) for d in (*differing, *settled) if is_unknown(d)),
+                *(
+                    self._not_settled(d)
+                    for d in settled
+                    if not is_unknown(d) and d.before == d.after and not self._busy
+                ),
+            ),
+            ruled_out=self._blob(0).seen
+            - _seen_in(found)
+            + sum(_seen(d.before) for d in equal_as_given)
+            + sum(d.before == d.after and not is_unknown(d) and self._busy for d in settled),
+            pairing=self.pairing,
+        )
+
+    def _blob(self, side: int) -> Blob:
+        """Of what was walked: the stored one, unless something was taken out or laid over."""
+        walked, resolved, standing = ((self.left, self.a), (self.right, self.b))[side] + (self.standing[side],)
+        stored = standing.blob
+        assert stored is not None
+        decoded_as_stored = walked is resolved.section and standing.later is None and standing.given in (None, stored)
+        return stored if decoded_as_stored else blob_of(walked)
+
+    def _as_given(self, d: Difference) -> Difference | None:
+        """Where only one side was read while it ran, what exec was given is compared with what exec was given."""
+        a, b = assumed_of(self.a, d.names), assumed_of(self.b, d.names)
+        if a == b or is_unknown(d):
+            return d
+        x = d.before if a else given_at(self.a, d.names)
+        y = d.after if b else given_at(self.b, d.names)
+        if x == y and not isinstance(x, Gap):
+            return None
+        if isinstance(x, Gap) or isinstance(y, Gap):
+            return d._replace(before=Gap("not_read") if a else d.before, after=d.after if a else Gap("not_read"))
+        return d._replace(before=x, after=y)
+
+    def _not_known(self, d: Difference) -> NotKnown:
+        return NotKnown(
+            self.key, d.names, _code(d.before), _code(d.after), _gap_detail(d.after) or _gap_detail(d.before)
+        )
+
+    def _change(self, d: Difference) -> Change:
+        verdict = verdict_of(d, of_process=self.probe.of == "process")
+        before, after = d.before, d.after
+        if isinstance(before, Document) and isinstance(after, Document):
+            before, after = changed_parts(before, after)
+        says = "the digests were made under two redaction keys" if verdict == "not comparable" else ""
+        return self._made(d, verdict, before, after, says)
+
+    def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
+        temporary = "." in self.key.target and only_temporary(before, after)
+        return Change(
+            key=self.key, names=d.names, pattern=d.pattern, fact=d.fact, verdict=verdict, before=before, after=after,
+            among=self._among(d.pattern, verdict), context=d.fact.context or temporary,
+            says="only paths below folders for temporary files differ" if temporary else says,
+        )  # fmt: skip
+
+    def _among(self, pattern: tuple[str | None, ...], verdict: Verdict) -> int:
+        if None not in pattern:
+            return 1
+        if pattern not in self.spreads:
+            counts = (spread(self.left, pattern), spread(self.right, pattern))
+            self.spreads[pattern] = max(1, counts[0 if verdict == "vanished" else 1])
+        return self.spreads[pattern]
+
+    def _unsteady(self) -> Iterator[Change]:
+        """Facts that changed while one of the runs ran; unlike on the other side, or they say nothing."""
+        for names in dict.fromkeys((*self.a.unsteady, *self.b.unsteady)):
+            x, y = _side(self.a, names), _side(self.b, names)
+            d = self.a.unsteady.get(names) or self.b.unsteady[names]
+            alike = isinstance(x, Unsteady) and x == y
+            change = self._made(d, "changed during the run", x, y, "it changed alike in both runs" if alike else "")
+            yield msgspec.structs.replace(change, context=change.context or alike)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether both were read under load."""
+        return self.standing[0].under_load and self.standing[1].under_load
+
+    def _settled(self) -> Iterator[Difference]:
+        """The states that settle only under load, equal or not: they stand in the volatile halves."""
+        if not waits_to_settle(self.probe.section):
+            return
+        left, right = (_states(decoder_of(self.probe.section)(s.volatile)) for s in self.standing)
+        for names in dict.fromkeys((*left, *right)):
+            fact = (left.get(names) or right[names]).fact
+            x, y = (side[names].value if names in side else NOT_READ for side in (left, right))
+            yield Difference(names, names, fact, x, y)
+
+    def _unlike(self, settled: Iterable[Difference]) -> Iterator[Change]:
+        for d in settled:
+            if d.before == d.after or is_unknown(d):
+                continue
+            if self._busy:
+                yield self._change(d)
+            else:
+                yield self._made(d, "not comparable", d.before, d.after, f"compared only while {d.fact.settled}")
+
+    def _not_settled(self, d: Difference) -> NotKnown:
+        return NotKnown(self.key, d.names, "seen", "seen", f"equal, and read while not {d.fact.settled}")
+
+
+def _side(resolved: Resolved, names: Names) -> Any:
+    change = resolved.unsteady.get(names)
+    return Unsteady(change.before, change.after) if change else value_at(resolved.section, names)
+
+
+def _states(section: Section) -> dict[Names, Leaf]:
+    return {leaf.names: leaf for leaf in leaves(section) if leaf.fact.kind == "state" and not leaf.fact.lasting}
+
+
+def _code(value: Any) -> str:
+    return value.code if isinstance(value, Gap) else "seen"
+
+
+def _gap_detail(value: Any) -> str:
+    return value.detail if isinstance(value, Gap) else ""
+
+
+def _seen_in(found: Iterable[Difference]) -> int:
+    """How many lasting values of A these differences tell, key sets of collections included."""
+    found = list(found)
+    key_sets = {d.names[:-1] for d in found if (d.before is MISSING or d.after is MISSING) and d.fact.lasting}
+    return len(key_sets) + sum(_seen(d.before) if d.fact.lasting or _is_group(d.before) else 0 for d in found)
+
+
+def _is_group(value: Any) -> bool:
+    return isinstance(value, (Section, Map))
+
+
+def _seen(value: Any) -> int:
+    if isinstance(value, Gap):
+        return 0
+    if isinstance(value, Section):
+        return sum(leaf.fact.lasting and not isinstance(leaf.value, Gap) for leaf in leaves(value))
+    if isinstance(value, Map):
+        return 1 + sum(_seen(item) for item in value.items.values())
+    return 1

@@ -1,0 +1,60 @@
+"""From one difference to its verdict."""
+
+import re
+from typing import Any
+
+from fingerprint.diff.changes import Verdict
+from fingerprint.walk import MISSING, Difference
+from probes.kit.facts import Gap, Redacted
+
+# How the redactor writes a secret inside one argument: `--flag=hmac:KEY:DIGEST`.
+_HIDDEN = re.compile(r"=hmac:([0-9a-f]+):")
+_TEMPORARY = re.compile(r"^(?:--?[\w-]+=)?(?:/tmp|/var/tmp|/dev/shm|/run/user/\d+)/")
+GONE = ("absent", "lost")
+
+
+def is_unknown(difference: Difference) -> bool:
+    """No value on either side, or nobody looked on one: such a pair is neither equal nor a change."""
+    x, y = difference.before, difference.after
+    if isinstance(x, Gap) and isinstance(y, Gap):
+        return True
+    return any(isinstance(side, Gap) and side.code == "not_read" for side in (x, y))
+
+
+def verdict_of(difference: Difference, *, of_process: bool) -> Verdict:
+    """A process that ends while it is read leaves `absent` behind: of a process, that is dark and not gone."""
+    x, y = difference.before, difference.after
+    if isinstance(y, Gap):
+        return "vanished" if y is MISSING or (y.code in GONE and not of_process) else "went dark"
+    if isinstance(x, Gap):
+        return "appeared" if x is MISSING or (x.code in GONE and not of_process) else "came to light"
+    if two_keys(x, y):
+        return "not comparable"
+    return "another part" if difference.fact.kind == "identity" else "changed"
+
+
+def two_keys(x: Any, y: Any) -> bool:
+    """Whether the values differ in nothing but digests made under two redaction keys."""
+    if isinstance(x, Redacted) and isinstance(y, Redacted):
+        return x.key != y.key
+    if isinstance(x, str) and isinstance(y, str):
+        return _two_keys_inside(x, y)
+    if not (isinstance(x, tuple) and isinstance(y, tuple)) or len(x) != len(y):
+        return False
+    return all(i == j or two_keys(i, j) for i, j in zip(x, y, strict=True))
+
+
+def _two_keys_inside(x: str, y: str) -> bool:
+    a, b = _HIDDEN.search(x), _HIDDEN.search(y)
+    return bool(a and b) and a[1] != b[1] and x[: a.start()] == y[: b.start()]  # type: ignore[index,union-attr]
+
+
+def only_temporary(x: Any, y: Any) -> bool:
+    """Whether two argument vectors differ in nothing but paths below a folder for temporary files."""
+    if not (isinstance(x, tuple) and isinstance(y, tuple)) or len(x) != len(y):
+        return False
+    return all(i == j or (_is_temporary(i) and _is_temporary(j)) for i, j in zip(x, y, strict=True))
+
+
+def _is_temporary(argument: Any) -> bool:
+    return isinstance(argument, str) and _TEMPORARY.match(argument) is not None

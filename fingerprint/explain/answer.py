@@ -1,0 +1,75 @@
+"""The answer in one sentence, and what to do next."""
+
+from collections.abc import Iterator, Sequence
+
+from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, RuledOut, Suspect, Unknown
+from fingerprint.explain.metrics import EXIT_STATUS
+from fingerprint.explain.subject import Subject, command_of
+from fingerprint.explain.values import percent, words
+from fingerprint.statistics import FEWEST, LEAST
+
+MOVED = ("worse", "better")
+
+
+def headline(
+    metrics: Sequence[MetricChange],
+    suspects: Sequence[Suspect],
+    changes: Sequence[ChangedFact],
+    same: Comparable,
+    ruled_out: RuledOut,
+) -> str:
+    opening = "Not the same experiment. " if same.same_workload is False else ""
+    moved = [metric for metric in metrics if metric.verdict in MOVED]
+    if moved and suspects:
+        return f"{opening}{_moved(moved[0])}; first suspect: {_change(suspects)}."
+    if moved:
+        return f"{opening}{_moved(moved[0])}, and nothing that was seen in both runs changed that could explain it."
+    if suspects:
+        return f"{opening}{_change(suspects)}{_doubt(metrics)}."
+    if any(not change.context for change in changes):
+        return f"{opening}Nothing is known to have changed, but not all could be compared{_doubt(metrics)}."
+    return f"{opening}Nothing changed: {ruled_out.count} facts were seen equal in both{_doubt(metrics)}."
+
+
+def _moved(metric: MetricChange) -> str:
+    if metric.name == EXIT_STATUS or metric.ratio is None:
+        return f"{metric.name} is {metric.verdict}: {metric.says}"
+    return f"{metric.name} is {metric.verdict} ({percent(metric.ratio)})"
+
+
+def _change(suspects: Sequence[Suspect]) -> str:
+    first = suspects[0]
+    more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+    on = f" on {first.on}" if first.on else ""
+    return f"{first.facts[0]} {words(first.before)} -> {words(first.after)}{on}{more}"
+
+
+def _doubt(metrics: Sequence[MetricChange]) -> str:
+    """What an unassessed metric shows: marked beyond 10 %, and never called a change."""
+    marked = [m for m in metrics if m.verdict == "unassessed" and m.ratio and max(m.ratio, 1 / m.ratio) > LEAST]
+    if marked and marked[0].ratio:
+        return f"; {marked[0].name} {percent(marked[0].ratio)}, unassessed"
+    return "" if metrics else "; no metric was measured in both"
+
+
+def next_steps(
+    a: Subject, b: Subject, metrics: Sequence[MetricChange], suspects: Sequence[Suspect], unknown: Sequence[Unknown]
+) -> tuple[str, ...]:
+    return tuple(_steps(a, b, metrics, suspects, unknown))
+
+
+def _steps(
+    a: Subject, b: Subject, metrics: Sequence[MetricChange], suspects: Sequence[Suspect], unknown: Sequence[Unknown]
+) -> Iterator[str]:
+    if suspects and suspects[0].restore:
+        yield f"Set the first suspect back and run again: {suspects[0].restore}"
+    elif suspects:
+        yield f"Run again with {suspects[0].facts[0]} as it was in {a.name}: {words(suspects[0].before)}"
+    if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
+        again = f"fingerprint run --name {b.last.opened.name} -- {command_of(b.last)}"
+        yield f"Learn the spread: repeat until there are {FEWEST} other runs, on an otherwise idle machine: {again}"
+    if any("denied" in (line.a, line.b) for line in unknown):
+        yield "Take the next runs as root: some facts were denied."
+    stuck = [line.fact for line in unknown if {"timed_out", "failed", "skipped"} & {line.a, line.b}]
+    if stuck:
+        yield f"See why {', '.join(stuck[:3])} could not be read: fingerprint doctor"

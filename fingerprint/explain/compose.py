@@ -1,0 +1,110 @@
+"""Composes the answers: two subjects and the history of their benchmark -> the contract."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from fingerprint.diff.changes import SEEN_TO_CHANGE, Changes, Folded
+from fingerprint.diff.compare import compare
+from fingerprint.diff.known import ProbeOf, fact_at, probe_of
+from fingerprint.explain.answer import headline, next_steps
+from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
+from fingerprint.explain.metrics import metric_changes
+from fingerprint.explain.observed import Observed, level, notable, observed, reset
+from fingerprint.explain.rank import is_trouble, rank
+from fingerprint.explain.sameness import comparable
+from fingerprint.explain.subject import Subject, side_of
+from fingerprint.explain.suspects import changed_fact, suspect_of
+from fingerprint.explain.unknown import not_known, ruled_out
+from fingerprint.runs.run import Run
+from probes.kit.paths import parse_path
+
+ExitOn = Literal["any", "facts", "metrics", "nothing"]
+
+
+def explain(
+    a: Subject,
+    b: Subject,
+    history: Iterable[Run] = (),
+    *,
+    metric: str | None = None,
+    waivers: Iterable[str] = (),
+    known: ProbeOf = probe_of,
+) -> Diff:
+    """`history`: runs of the same benchmark, from which a spread is known. `metric`: look at this one alone."""
+    changes = compare(a.state, b.state, waivers=waivers, known=known)
+    seen = observed(a.state.samples, b.state.samples, known)
+    suspects = _suspects(changes, seen, a, b)
+    ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
+    told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
+    metrics = metric_changes(a, b, history, metric)
+    same = comparable(a, b, changes)
+    equal, unknown = ruled_out(changes), not_known(changes)
+    return Diff(
+        schema=SCHEMA,
+        headline=headline(metrics, suspects, told, same, equal),
+        a=side_of(a),
+        b=side_of(b),
+        comparable=same,
+        pairing=tuple(Pair(a=pair.a, b=pair.b, how=pair.how) for pair in changes.pairing),
+        metrics=metrics,
+        suspects=suspects,
+        unexplained=None,
+        changes=tuple(sorted(told, key=_order)),
+        during=notable(seen),
+        intended=tuple(changed_fact(folded, {}) for folded in changes.intended),
+        ruled_out=equal,
+        not_known=unknown,
+        next=next_steps(a, b, metrics, suspects, unknown),
+    )
+
+
+def _suspects(changes: Changes, seen: Sequence[Observed], a: Subject, b: Subject) -> tuple[Suspect, ...]:
+    followers = _followers(changes.changes)
+    ranked = rank(changes, seen)
+    return tuple(suspect_of(at, r, followers.get(r.change.text, ()), a, b) for at, r in enumerate(ranked, start=1))
+
+
+def _followers(changes: Iterable[Folded]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for folded in changes:
+        if folded.follows is not None:
+            found[folded.follows].append(folded.text)
+    return found
+
+
+def _order(change: ChangedFact) -> tuple[bool, int, bool, str]:
+    """What changed during a run is said first, then by suspect, its consequences behind it; context last."""
+    return change.context, change.suspect or len(change.fact) + 10_000, change.follows is not None, change.fact
+
+
+def _counters(a: Subject, b: Subject, seen: Iterable[Observed], known: ProbeOf) -> Iterable[ChangedFact]:
+    """Counters of trouble that stood still in one run only, and counters that fell."""
+    for o in seen:
+        if is_trouble(o.path) and bool(level(o.a)) != bool(level(o.b)):
+            yield _counter(o.path, "grew", (round(level(o.a), 3), round(level(o.b), 3)), f"{o.unit or 'count'}/s")
+    for path in reset(a.state.samples, b.state.samples):
+        fact = fact_at(parse_path(path), known)
+        yield _counter(path, "was reset", (None, None), fact.unit if fact else "")
+
+
+def _counter(
+    path: str, verdict: Literal["grew", "was reset"], sides: tuple[float | None, float | None], unit: str
+) -> ChangedFact:
+    return ChangedFact(
+        fact=path, kind="counter", verdict=verdict, before=sides[0], after=sides[1], unit=unit, on="", values={},
+        follows=None, suspect=None, context=False,
+        says="growth while the run ran" if verdict == "grew" else "the counter fell while a run ran",
+    )  # fmt: skip
+
+
+def exit_status(diff: Diff, exit_on: ExitOn = "any") -> int:
+    """1 when an undeclared lasting fact is not what it was, or a metric is worse or better; else 0.
+
+    What is context alone sets nothing: a reboot or another working tree is said and no drift by itself. Nor does
+    what went dark, came to light or cannot be compared: nobody saw it change.
+    """
+    facts = any(c.verdict in SEEN_TO_CHANGE and not c.context for c in diff.changes)
+    metrics = any(metric.verdict in ("worse", "better") for metric in diff.metrics)
+    wanted = {"any": facts or metrics, "facts": facts, "metrics": metrics, "nothing": False}
+    return int(wanted[exit_on])

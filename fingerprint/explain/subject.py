@@ -1,0 +1,59 @@
+"""One side of a diff, with all that is known of it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from fingerprint.explain.contract import Attempt, Side
+from fingerprint.explain.values import moment
+from fingerprint.runs.effective import Effective
+from fingerprint.runs.run import Run
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """name: as the user would ask for it. state: of the last attempt. attempts: in order; empty for a snapshot."""
+
+    name: str
+    state: Effective
+    attempts: tuple[Run, ...] = ()
+
+    @property
+    def last(self) -> Run | None:
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def boots(self) -> frozenset[str]:
+        return frozenset(boot for run in self.attempts if (boot := run.opened.opener.boot_id))
+
+
+def side_of(subject: Subject) -> Side:
+    return Side(
+        name=subject.name,
+        host=subject.state.host,
+        command=command_of(subject.last) if subject.last else "",
+        attempts=tuple(_attempt(run) for run in subject.attempts),
+    )
+
+
+def command_of(run: Run) -> str:
+    """As a shell would take it, what is private left out."""
+    from shlex import quote
+
+    return " ".join(quote(word) if isinstance(word, str) else "(private)" for word in run.opened.argv)
+
+
+def _attempt(run: Run) -> Attempt:
+    boot = run.opened.opener.boot_id
+    epochs: Mapping[str, str] = {"boot": boot} if boot else {}
+    number = run.opened.attempt
+    return Attempt(id=run.id, attempt=number, started=moment(run.opened.at), ended=ended(run), epochs=epochs)
+
+
+def ended(run: Run) -> str:
+    """How the command ended, in words."""
+    if run.closed is None:
+        return "not closed"
+    closed = run.closed
+    words = {"exited": f"exited {closed.status}", "killed": f"killed by signal {closed.status}"}
+    said = words.get(closed.how, closed.how)
+    return f"{said}, interrupted" if closed.interrupted else said

@@ -1,0 +1,106 @@
+"""A ranked change in the words of the contract: how to check it, how to restore it, what follows from it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from shlex import quote
+from typing import Any
+
+from fingerprint.diff.changes import Change, Folded, Unsteady
+from fingerprint.explain.contract import ChangedFact, Suspect
+from fingerprint.explain.rank import Ranked
+from fingerprint.explain.subject import Subject
+from fingerprint.explain.values import moment, plain
+from probes.kit.facts import Gap, Map, Redacted, Section
+
+NO_BOUND = "no bound known"
+_A_FILE = re.compile(r"/[\w./+:@-]+")
+_COMMANDS_SHOWN = 4
+
+
+def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, b: Subject) -> Suspect:
+    change = ranked.change.first
+    return Suspect(
+        rank=rank,
+        facts=(ranked.change.text,),
+        before=plain(change.before),
+        after=plain(change.after),
+        unit=change.fact.unit,
+        on=ranked.change.on,
+        likelihood=ranked.likelihood,
+        score=ranked.score,
+        explains=None,
+        explains_why_not=NO_BOUND,
+        mechanism=(change.fact.why,),
+        evidence=ranked.evidence,
+        against=ranked.against,
+        consequences=tuple(followers),
+        bracket=bracket(change, a, b),
+        check=check(change),
+        restore=restore(ranked.change),
+    )
+
+
+def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
+    """Between which times it changed. None for what a command was started with, and for runs that overlap."""
+    if isinstance(change.after, Unsteady):
+        return moment(b.state.first), moment(b.state.last)
+    if isinstance(change.before, Unsteady):
+        return moment(a.state.first), moment(a.state.last)
+    earlier, later = sorted((a.state, b.state), key=lambda state: state.first)
+    if change.key.target or a.state.host != b.state.host or earlier.last > later.first:
+        return None
+    return moment(earlier.last), moment(later.first)
+
+
+def check(change: Change) -> str:
+    """How to read it now."""
+    source = change.fact.source
+    return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
+
+
+def restore(folded: Folded) -> str | None:
+    """The commands that set A's values back; None where there is no command or no value to set."""
+    template = folded.first.fact.restore
+    values = [_settable(change.before) for change in folded.changes]
+    if not template or None in values:
+        return None
+    commands = dict.fromkeys(
+        _filled(template, c.names[-1], v or "") for c, v in zip(folded.changes, values, strict=True)
+    )
+    shown = list(commands)[:_COMMANDS_SHOWN]
+    return "; ".join(shown) + (f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else "")
+
+
+def _filled(template: str, key: str, value: str) -> str:
+    return template.replace("{value}", quote(value)).replace("{key}", quote(key))
+
+
+def _settable(value: Any) -> str | None:
+    if isinstance(value, Unsteady):
+        return _settable(value.first)
+    if isinstance(value, (Gap, Redacted, Section, Map, dict)):
+        return None
+    if isinstance(value, tuple):
+        parts = [_settable(item) for item in value]
+        return None if None in parts else " ".join(part or "" for part in parts)
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def changed_fact(folded: Folded, suspects: Mapping[str, int]) -> ChangedFact:
+    """`suspects`: rank by text; a consequence belongs to the suspect that it follows."""
+    change = folded.first
+    alike = all((c.before, c.after) == (change.before, change.after) for c in folded.changes)
+    return ChangedFact(
+        fact=folded.text,
+        kind=change.fact.kind,
+        verdict=change.verdict,
+        before=plain(change.before) if alike else None,
+        after=plain(change.after) if alike else None,
+        unit=change.fact.unit,
+        on=folded.on,
+        values={} if alike else {str(c.path): (plain(c.before), plain(c.after)) for c in folded.changes},
+        follows=folded.follows,
+        suspect=suspects.get(folded.follows or folded.text),
+        context=change.context,
+        says=change.says,
+    )

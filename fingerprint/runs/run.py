@@ -1,0 +1,123 @@
+"""The frozen Run: the fold of its records."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from fingerprint.metrics import Metric
+from fingerprint.runs.record import (
+    AnyRecord,
+    Asked,
+    Closed,
+    Marked,
+    Measured,
+    Moment,
+    Noted,
+    Opened,
+    Passed,
+    Process,
+    Sampled,
+    Snapped,
+    Trouble,
+)
+from fingerprint.snapshot import Key, Reading
+
+State = Literal["open", "closed", "interrupted"]
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one start of a command.
+
+    snapshots  ids by moment, in the order taken
+    passed     what was given to exec for the target `main`, by area
+    processes  the last complete reading of each section of the run's tree
+    samples    the last record, which holds all
+    metrics    by name, the last of each
+    """
+
+    id: str
+    opened: Opened
+    snapshots: Mapping[Moment, tuple[str, ...]]
+    passed: Mapping[str, Reading]
+    processes: Mapping[Key, Reading]
+    samples: Sampled | None
+    metrics: Mapping[str, Metric]
+    workload: Mapping[str, Any]
+    troubles: tuple[str, ...]
+    notes: tuple[str, ...]
+    good: bool
+    closed: Closed | None
+
+    @property
+    def label(self) -> str:
+        """The name as a run argument: the first attempt of a series needs no number."""
+        return self.opened.name if self.opened.attempt == 1 else f"{self.opened.name}#{self.opened.attempt}"
+
+    def state(self, opener_alive: bool) -> State:
+        """`interrupted`: fingerprint was told to stop, or is gone without having closed the run."""
+        if self.closed is None:
+            return "open" if opener_alive else "interrupted"
+        return "interrupted" if self.closed.interrupted else "closed"
+
+
+def fold(run_id: str, records: Iterable[AnyRecord]) -> Run:
+    """The Run that these records tell. Raises ValueError unless exactly one of them opens it."""
+    found = list(records)
+    opened = _all(found, Opened)
+    if len(opened) != 1:
+        raise ValueError(f"run {run_id} has {len(opened)} records that open it: its records are incomplete or mixed up")
+    return Run(
+        id=run_id,
+        opened=opened[0],
+        snapshots=_by_moment(_all(found, Snapped)),
+        passed={record.area: record.reading for record in _all(found, Passed)},
+        processes=_last_complete(_all(found, Process)),
+        samples=_last(_all(found, Sampled)),
+        metrics={record.metric.name: record.metric for record in _all(found, Measured)},
+        workload={record.key: record.value for record in _all(found, Asked)},
+        troubles=tuple(record.what for record in _all(found, Trouble)),
+        notes=tuple(record.text for record in _all(found, Noted)),
+        good=any(record.good for record in _all(found, Marked)[-1:]),
+        closed=_last(_all(found, Closed)),
+    )
+
+
+def _all(records: Iterable[AnyRecord], kind: type[Any]) -> list[Any]:
+    return [record for record in records if type(record) is kind]
+
+
+def _last(records: list[Any]) -> Any:
+    return records[-1] if records else None
+
+
+def _by_moment(records: Iterable[Snapped]) -> Mapping[Moment, tuple[str, ...]]:
+    moments: dict[Moment, tuple[str, ...]] = {}
+    for record in records:
+        moments[record.moment] = (*moments.get(record.moment, ()), record.snapshot)
+    return moments
+
+
+def _last_complete(records: Iterable[Process]) -> Mapping[Key, Reading]:
+    """The last reading of each section that went dark nowhere; where all did, the one that saw most."""
+    kept: dict[Key, Reading] = {}
+    for record in records:
+        key = Key(record.area, record.target)
+        if key not in kept or _replaces(record.reading, kept[key]):
+            kept[key] = record.reading
+    return kept
+
+
+def _replaces(new: Reading, old: Reading) -> bool:
+    if new.lasting is None or old.lasting is None:
+        return old.lasting is None
+    return not _broke_off(new) or (_broke_off(old) and new.lasting.seen >= old.lasting.seen)
+
+
+# What /proc/PID answers once the process is gone: ENOENT on open, ESRCH on read. `process` tells both in these words.
+_ENDED = b"the process ended"
+
+
+def _broke_off(reading: Reading) -> bool:
+    """Whether the process ended while it was read. The details of gaps stand in the volatile half."""
+    return _ENDED in bytes(reading.volatile)
