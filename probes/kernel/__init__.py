@@ -20,16 +20,16 @@ SECURITY = "/sys/kernel/security"
 class Clocksource(Section):
     current: Seen[str] = knob(
         f"{CLOCK}/current_clocksource",
-        "without tsc each clock read is a system call: engines read it for every token",
+        "Without tsc each clock read is a system call: engines read it for every token",
         follows=("kernel/clocksource/available",),
     )
     available: Seen[tuple[str, ...]] = state(
-        "the kernel strikes out tsc when it finds it unstable, until the next boot",
+        "The kernel strikes out tsc when it finds it unstable, until the next boot",
         f"{CLOCK}/available_clocksource",
         settled="always",
     )
     event_device: Seen[str] = state(
-        "what wakes a core for a timer: hpet or a broadcast device is slower than the local APIC",
+        "What wakes a core for a timer: hpet or a broadcast device is slower than the local APIC",
         "/sys/devices/system/clockevents/clockevent0/current_device",
         settled="always",
     )
@@ -37,12 +37,12 @@ class Clocksource(Section):
 
 class Security(Section):
     lockdown: Seen[str] = config(
-        "integrity and above hide debugfs and MSRs: what can be read and tuned here at all",
+        "Integrity and above hide debugfs and MSRs: what can be read and tuned here at all",
         f"{SECURITY}/lockdown",
         context=True,
     )
     lsm: Seen[tuple[str, ...]] = config(
-        "security modules, each a hook in every open, map and exec: start-up that opens 100,000 files",
+        "Security modules, each a hook in every open, map and exec: start-up that opens 100,000 files",
         f"{SECURITY}/lsm",
     )
 
@@ -51,10 +51,10 @@ class Tracing(Section):
     """What ftrace does now, for everybody."""
 
     current_tracer: Seen[str] = knob(
-        "/sys/kernel/tracing/current_tracer", "a function tracer left on after debugging: every kernel function pays"
+        "/sys/kernel/tracing/current_tracer", "A function tracer left on after debugging: every kernel function pays"
     )
     set_event: Seen[tuple[str, ...]] = config(
-        "trace events that somebody switched on: a write to a buffer at each",
+        "Trace events that somebody switched on: a write to a buffer at each",
         "/sys/kernel/tracing/set_event",
         restore="echo {value} > /sys/kernel/tracing/set_event",
     )
@@ -64,63 +64,63 @@ class Troubles(Section):
     """How often the kernel complained since boot (since Linux 6.1, and 6.17 for the lockups)."""
 
     oops_count: Seen[int] = counter(
-        "a part of the kernel died and its locks may be held for ever", "/sys/kernel/oops_count"
+        "A part of the kernel died and its locks may be held for ever", "/sys/kernel/oops_count"
     )
-    warn_count: Seen[int] = counter("a driver met what it holds impossible: look at dmesg", "/sys/kernel/warn_count")
-    softlockup_count: Seen[int] = counter("a core was kept in the kernel for 20 s", "/sys/kernel/softlockup_count")
-    hardlockup_count: Seen[int] = counter("a core took no interrupt for 10 s", "/sys/kernel/hardlockup_count")
+    warn_count: Seen[int] = counter("A driver met what it holds impossible: look at dmesg", "/sys/kernel/warn_count")
+    softlockup_count: Seen[int] = counter("A core was kept in the kernel for 20 s", "/sys/kernel/softlockup_count")
+    hardlockup_count: Seen[int] = counter("A core took no interrupt for 10 s", "/sys/kernel/hardlockup_count")
     rcu_stall_count: Seen[int] = counter(
-        "a core held up everybody's deferred work: a starved virtual CPU looks like this", "/sys/kernel/rcu_stall_count"
+        "A core held up everybody's deferred work: a starved virtual CPU looks like this", "/sys/kernel/rcu_stall_count"
     )
     hung_task_detect_count: Seen[int] = counter(
-        "threads stuck in state D for minutes: storage or a driver that does not answer",
+        "Threads stuck in state D for minutes: storage or a driver that does not answer",
         "/proc/sys/kernel/hung_task_detect_count",
     )
 
 
 class Kernel(Section):
     release: Seen[str] = config(
-        "another kernel is another scheduler, driver and memory manager: 42 times from one commit",
+        "Another kernel is another scheduler, driver and memory manager: 42 times from one commit",
         "/proc/sys/kernel/osrelease",
     )
     version: Seen[str] = config(
-        "build number and date: the same release rebuilt with a patch",
+        "Build number and date: the same release rebuilt with a patch",
         "/proc/sys/kernel/version",
         follows=("kernel/release",),
     )
     machine: Seen[str] = identity(
-        "architecture, as uname -m tells it", "/proc/sys/kernel/arch, or uname -m", context=True
+        "Architecture, as uname -m tells it", "/proc/sys/kernel/arch, or uname -m", context=True
     )
-    hostname: Seen[str] = identity("which host this is, to people", "/proc/sys/kernel/hostname", context=True)
-    command_line: Seen[tuple[str | Redacted, ...]] = config(
+    hostname: Seen[str] = identity("Which host this is, to people", "/proc/sys/kernel/hostname", context=True)
+    cmdline: Seen[tuple[str | Redacted, ...]] = config(
         "iommu=, mitigations=, isolcpus=, intel_idle.max_cstate= and pci= are set here and hold until the next boot",
         "/proc/cmdline",
     )
     boot_id: Seen[str] = identity(
-        "a reboot resets power limits, locks, setpci and modules: it points to a cause and is none",
+        "A reboot resets power limits, locks, setpci and modules: it points to a cause and is none",
         "/proc/sys/kernel/random/boot_id",
         context=True,
     )
     boot_time: Seen[int] = telemetry(
-        "when the host started, against the time of a change; moves when the clock is set",
+        "When the host started, against the time of a change; moves when the clock is set",
         "/proc/stat, btime",
         "s since 1970",
         context=True,
     )
     suspends: Seen[int] = state(
-        "resumed from sleep since boot: devices come back in other power states, clocks in other modes",
+        "Resumed from sleep since boot: devices come back in other power states, clocks in other modes",
         "/sys/power/suspend_stats/success",
         settled="always",
         follows=("kernel/boot_id",),
     )
-    taints: Seen[tuple[str, ...]] = state(
-        "machine checks, warnings, live patches and foreign modules since boot",
+    tainted: Seen[tuple[str, ...]] = state(
+        "Machine checks, warnings, live patches and foreign modules since boot",
         "/proc/sys/kernel/tainted",
         settled="always",
         follows=("kernel/modules", "kernel/livepatches", "kernel/boot_id"),
     )
     livepatches: Seen[tuple[str, ...]] = config(
-        "functions replaced in a running kernel: other code under the same release", "/sys/kernel/livepatch"
+        "Functions replaced in a running kernel: other code under the same release", "/sys/kernel/livepatch"
     )
     clocksource: Clocksource = Clocksource()
     security: Security = Security()
@@ -129,22 +129,22 @@ class Kernel(Section):
     sched: Sched = Sched()
     sysctl: Sysctl = Sysctl()
     rcu_expedited: Seen[int] = knob(
-        "/sys/kernel/rcu_expedited", "hurries grace periods by interrupting every core, isolated ones included"
+        "/sys/kernel/rcu_expedited", "Hurries grace periods by interrupting every core, isolated ones included"
     )
     rcu_normal: Seen[int] = knob(
-        "/sys/kernel/rcu_normal", "forbids hurrying: module loads and cgroup changes take longer, cores stay quiet"
+        "/sys/kernel/rcu_normal", "Forbids hurrying: module loads and cgroup changes take longer, cores stay quiet"
     )
     default_smp_affinity: Seen[str] = knob(
-        "/proc/irq/default_smp_affinity", "the cores on which interrupts of drivers loaded later land"
+        "/proc/irq/default_smp_affinity", "The cores on which interrupts of drivers loaded later land"
     )
     workqueue_cpumask: Seen[str] = knob(
-        "/sys/devices/virtual/workqueue/cpumask", "the cores that the kernel's own deferred work may use"
+        "/sys/devices/virtual/workqueue/cpumask", "The cores that the kernel's own deferred work may use"
     )
     kexec_crash_size: Seen[int] = config(
-        "memory held back for a crash kernel", "/sys/kernel/kexec_crash_size", "bytes", context=True
+        "Memory held back for a crash kernel", "/sys/kernel/kexec_crash_size", "bytes", context=True
     )
     modules: Seen[Map[Module]] = config(
-        "a driver that is loaded or not: peer memory, GPU-direct storage, a profiler's", "/proc/modules and /sys/module"
+        "A driver that is loaded or not: peer memory, GPU-direct storage, a profiler's", "/proc/modules and /sys/module"
     )
 
 
@@ -154,10 +154,10 @@ def kernel(host: Host, _target: Target) -> Kernel:
         Kernel,
         host.line,
         machine=_machine(host),
-        command_line=then(host.text("/proc/cmdline"), lambda text: host.redactor.arguments(arguments(text))),
+        cmdline=then(host.text("/proc/cmdline"), lambda text: host.redactor.arguments(arguments(text))),
         boot_time=then(host.text("/proc/stat"), _boot_time),
         suspends=host.number("/sys/power/suspend_stats/success"),
-        taints=then(host.number("/proc/sys/kernel/tainted"), taints),
+        tainted=then(host.number("/proc/sys/kernel/tainted"), taints),
         livepatches=host.names("/sys/kernel/livepatch"),
         rcu_expedited=host.number("/sys/kernel/rcu_expedited"),
         rcu_normal=host.number("/sys/kernel/rcu_normal"),

@@ -10,27 +10,27 @@ from probes.kit.host import Host
 MODULES = "/sys/module"
 BUILT_IN = (
     "acpi_cpufreq", "amd_pstate", "clocksource", "cpufreq", "cpuidle", "cpuidle_haltpoll", "haltpoll", "intel_idle",
-    "iommu", "nvme", "nvme_core", "nvidia", "page_alloc", "pci_hotplug", "pcie_aspm", "processor", "rcupdate",
-    "rcutree", "tcp_bbr", "tcp_cubic", "vfio_iommu_type1", "vfio_pci", "virtio_blk", "virtio_net", "virtio_pci", "workqueue",
+    "iommu", "nvme", "nvme_core", "nvidia", "page_alloc", "pci_hotplug", "pcie_aspm", "processor", "rcutree", "tcp_bbr",
+    "tcp_cubic", "vfio_iommu_type1", "vfio_pci", "virtio_blk", "virtio_net", "virtio_pci", "workqueue",
 )  # fmt: skip
 
 
 class Module(Section):
     version: Seen[str] = config(
-        "the driver's own version; often kept while the code changes",
+        "The driver's own version; often kept while the code changes",
         f"{MODULES}/*/version",
         follows=("kernel/release", "kernel/version"),
     )
     srcversion: Seen[str] = config(
-        "digest of the sources: a patched module under the same version string moved 288 to 223 tok/s",
+        "Digest of the sources: a patched module under the same version string moved 288 to 223 tok/s",
         f"{MODULES}/*/srcversion",
         follows=("kernel/release", "kernel/version"),
     )
     taint: Seen[str] = state(
-        "letters for proprietary, out of tree, unsigned or forced", f"{MODULES}/*/taint", settled="always", context=True
+        "Letters for proprietary, out of tree, unsigned or forced", f"{MODULES}/*/taint", settled="always", context=True
     )
     parameters: Seen[Map[Seen[str]]] = config(
-        "what the module was told at load or since: ASPM policy, idle states, queue counts, peer access",
+        "What the module was told at load or since: ASPM policy, idle states, queue counts, peer access",
         f"{MODULES}/*/parameters/*",
     )
 

@@ -12,60 +12,60 @@ class NumaBalancing(Section):
     """How eagerly automatic NUMA balancing looks, where it is on."""
 
     scan_delay_ms: Seen[int] = knob(
-        f"{SCHED}/numa_balancing/scan_delay_ms", "how old a thread must be before its memory is scanned", "ms"
+        f"{SCHED}/numa_balancing/scan_delay_ms", "How old a thread must be before its memory is scanned", "ms"
     )
     scan_period_min_ms: Seen[int] = knob(
-        f"{SCHED}/numa_balancing/scan_period_min_ms", "the fastest pace of hinting faults", "ms"
+        f"{SCHED}/numa_balancing/scan_period_min_ms", "The fastest pace of hinting faults", "ms"
     )
     scan_period_max_ms: Seen[int] = knob(
-        f"{SCHED}/numa_balancing/scan_period_max_ms", "the pace at which a well placed program is still disturbed", "ms"
+        f"{SCHED}/numa_balancing/scan_period_max_ms", "The pace at which a well placed program is still disturbed", "ms"
     )
     scan_size_mb: Seen[int] = knob(
-        f"{SCHED}/numa_balancing/scan_size_mb", "how much memory one scan unmaps: the size of each disturbance", "MB"
+        f"{SCHED}/numa_balancing/scan_size_mb", "How much memory one scan unmaps: the size of each disturbance", "MB"
     )
 
 
 class Sched(Section):
     preempt: Seen[str] = knob(
-        f"{SCHED}/preempt", "when a thread in the kernel gives way: latency of woken threads against throughput"
+        f"{SCHED}/preempt", "When a thread in the kernel gives way: latency of woken threads against throughput"
     )
     base_slice_ns: Seen[int] = knob(
         f"{SCHED}/base_slice_ns",
-        "how long a thread runs before the next: switches a second where threads share cores",
+        "How long a thread runs before the next: switches a second where threads share cores",
         "ns",
-        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+        follows=("kernel/sched/tunable_scaling", "cpu/online"),
     )
     latency_ns: Seen[int] = knob(
         f"{SCHED}/latency_ns",
-        "the period in which each runnable thread gets its turn (until Linux 6.5)",
+        "The period in which each runnable thread gets its turn (until Linux 6.5)",
         "ns",
-        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+        follows=("kernel/sched/tunable_scaling", "cpu/online"),
     )
     min_granularity_ns: Seen[int] = knob(
         f"{SCHED}/min_granularity_ns",
-        "the shortest turn when many threads share a core (until Linux 6.5)",
+        "The shortest turn when many threads share a core (until Linux 6.5)",
         "ns",
-        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+        follows=("kernel/sched/tunable_scaling", "cpu/online"),
     )
     wakeup_granularity_ns: Seen[int] = knob(
         f"{SCHED}/wakeup_granularity_ns",
-        "how soon a woken thread displaces the running one (until Linux 6.5)",
+        "How soon a woken thread displaces the running one (until Linux 6.5)",
         "ns",
-        follows=("kernel/sched/tunable_scaling", "cpu/**"),
+        follows=("kernel/sched/tunable_scaling", "cpu/online"),
     )
     migration_cost_ns: Seen[int] = knob(
         f"{SCHED}/migration_cost_ns",
-        "how long a thread counts as cache-hot: low values move threads between cores",
+        "How long a thread counts as cache-hot: low values move threads between cores",
         "ns",
     )
-    nr_migrate: Seen[int] = knob(f"{SCHED}/nr_migrate", "threads moved in one balancing pass, with interrupts off")
+    nr_migrate: Seen[int] = knob(f"{SCHED}/nr_migrate", "Threads moved in one balancing pass, with interrupts off")
     tunable_scaling: Seen[str] = knob(
         f"{SCHED}/tunable_scaling",
-        "whether slices grow with the number of cores: other values on another host",
+        "Whether slices grow with the number of cores: other values on another host",
         context=True,
     )
     features: Seen[tuple[str, ...]] = config(
-        "switches of the scheduler that tuning guides turn, each with NO_ before it when off", f"{SCHED}/features"
+        "Switches of the scheduler that tuning guides turn, each with NO_ before it when off", f"{SCHED}/features"
     )
     numa_balancing: NumaBalancing = NumaBalancing()
 

@@ -11,138 +11,138 @@ class Kernel(Section):
 
     numa_balancing: Seen[int] = sysctl(
         "kernel.numa_balancing",
-        "unmaps pages to see who uses them and moves them: off helps GPU loading, and costs some CPU loads 20 %",
+        "Unmaps pages to see who uses them and moves them: off helps GPU loading, and costs some CPU loads 20 %",
     )
     numa_balancing_promote_rate_limit_mbps: Seen[int] = sysctl(
-        "kernel.numa_balancing_promote_rate_limit_MBps", "how fast pages may rise from slow to fast memory", "MB/s"
+        "kernel.numa_balancing_promote_rate_limit_MBps", "How fast pages may rise from slow to fast memory", "MB/s"
     )
     sched_autogroup_enabled: Seen[int] = sysctl(
         "kernel.sched_autogroup_enabled",
-        "shares CPU between sessions instead of threads: a server's 100 threads weigh as much as one shell",
+        "Shares CPU between sessions instead of threads: a server's 100 threads weigh as much as one shell",
     )
     sched_cfs_bandwidth_slice_us: Seen[int] = sysctl(
         "kernel.sched_cfs_bandwidth_slice_us",
-        "quota handed to a CPU at a time: large slices strand quota on idle CPUs and throttle early",
+        "Quota handed to a CPU at a time: large slices strand quota on idle CPUs and throttle early",
         "us",
     )
     sched_rt_runtime_us: Seen[int] = sysctl(
         "kernel.sched_rt_runtime_us",
-        "how long real-time threads may run in each period; -1 lets them starve the rest",
+        "How long real-time threads may run in each period; -1 lets them starve the rest",
         "us",
     )
     sched_rt_period_us: Seen[int] = sysctl(
-        "kernel.sched_rt_period_us", "the period of the real-time limit: the longest stall that it allows", "us"
+        "kernel.sched_rt_period_us", "The period of the real-time limit: the longest stall that it allows", "us"
     )
     sched_rr_timeslice_ms: Seen[int] = sysctl(
         "kernel.sched_rr_timeslice_ms",
-        "the turn of SCHED_RR threads of equal priority, audio and polling drivers",
+        "The turn of SCHED_RR threads of equal priority, audio and polling drivers",
         "ms",
     )
     sched_energy_aware: Seen[int] = sysctl(
-        "kernel.sched_energy_aware", "packs threads onto efficient cores of hybrid processors"
+        "kernel.sched_energy_aware", "Packs threads onto efficient cores of hybrid processors"
     )
     sched_itmt_enabled: Seen[int] = sysctl(
-        "kernel.sched_itmt_enabled", "prefers the cores that turbo highest: which cores single threads land on"
+        "kernel.sched_itmt_enabled", "Prefers the cores that turbo highest: which cores single threads land on"
     )
     sched_child_runs_first: Seen[int] = sysctl(
-        "kernel.sched_child_runs_first", "who runs after fork: copy-on-write faults of servers that fork workers"
+        "kernel.sched_child_runs_first", "Who runs after fork: copy-on-write faults of servers that fork workers"
     )
     sched_util_clamp_min: Seen[int] = sysctl(
         "kernel.sched_util_clamp_min",
-        "the least utilisation a thread may claim for itself: how high it can hold the clock",
+        "The least utilisation a thread may claim for itself: how high it can hold the clock",
         "1/1024",
     )
     sched_util_clamp_max: Seen[int] = sysctl(
-        "kernel.sched_util_clamp_max", "caps the utilisation that schedutil sees, and with it the CPU clock", "1/1024"
+        "kernel.sched_util_clamp_max", "Caps the utilisation that schedutil sees, and with it the CPU clock", "1/1024"
     )
     timer_migration: Seen[int] = sysctl(
-        "kernel.timer_migration", "moves timers from idle to busy CPUs: interrupts on the cores that serve"
+        "kernel.timer_migration", "Moves timers from idle to busy CPUs: interrupts on the cores that serve"
     )
     watchdog: Seen[int] = sysctl(
-        "kernel.watchdog", "a high-priority thread wakes on each core to prove that the core is alive"
+        "kernel.watchdog", "A high-priority thread wakes on each core to prove that the core is alive"
     )
     nmi_watchdog: Seen[int] = sysctl(
         "kernel.nmi_watchdog",
-        "takes one hardware counter of every core: profilers multiplex, and NMIs interrupt",
+        "Takes one hardware counter of every core: profilers multiplex, and NMIs interrupt",
         follows=("kernel/sysctl/kernel/watchdog",),
     )
     soft_watchdog: Seen[int] = sysctl(
         "kernel.soft_watchdog",
-        "the timer half of the watchdog, one wake-up per core each few seconds",
+        "The timer half of the watchdog, one wake-up per core each few seconds",
         follows=("kernel/sysctl/kernel/watchdog",),
     )
     watchdog_thresh: Seen[int] = sysctl(
-        "kernel.watchdog_thresh", "sets the watchdog's period, two fifths of it: how often isolated cores wake", "s"
+        "kernel.watchdog_thresh", "Sets the watchdog's period, two fifths of it: how often isolated cores wake", "s"
     )
     watchdog_cpumask: Seen[str] = sysctl(
-        "kernel.watchdog_cpumask", "the cores that the watchdog interrupts: isolated ones may be left out"
+        "kernel.watchdog_cpumask", "The cores that the watchdog interrupts: isolated ones may be left out"
     )
     randomize_va_space: Seen[int] = sysctl(
         "kernel.randomize_va_space",
-        "address layout at random: start-to-start spread through cache and huge-page alignment",
+        "Address layout at random: start-to-start spread through cache and huge-page alignment",
     )
     split_lock_mitigate: Seen[int] = sysctl(
-        "kernel.split_lock_mitigate", "makes a misaligned atomic sleep 10 ms: collapse of programs that use them"
+        "kernel.split_lock_mitigate", "Makes a misaligned atomic sleep 10 ms: collapse of programs that use them"
     )
     task_delayacct: Seen[int] = sysctl(
-        "kernel.task_delayacct", "times every wait of every thread: a cost at each switch and page fault"
+        "kernel.task_delayacct", "Times every wait of every thread: a cost at each switch and page fault"
     )
     sched_schedstats: Seen[int] = sysctl(
-        "kernel.sched_schedstats", "detailed scheduler statistics: time stamps at every wake-up and switch"
+        "kernel.sched_schedstats", "Detailed scheduler statistics: time stamps at every wake-up and switch"
     )
     bpf_stats_enabled: Seen[int] = sysctl(
-        "kernel.bpf_stats_enabled", "times each run of each BPF program: two clock reads per traced event"
+        "kernel.bpf_stats_enabled", "Times each run of each BPF program: two clock reads per traced event"
     )
     ftrace_enabled: Seen[int] = sysctl(
-        "kernel.ftrace_enabled", "whether function tracing can be switched on; live patches need it", context=True
+        "kernel.ftrace_enabled", "Whether function tracing can be switched on; live patches need it", context=True
     )
     stack_tracer_enabled: Seen[int] = sysctl(
-        "kernel.stack_tracer_enabled", "measures the stack at each kernel function: all system calls become slow"
+        "kernel.stack_tracer_enabled", "Measures the stack at each kernel function: all system calls become slow"
     )
-    lock_stat: Seen[int] = sysctl("kernel.lock_stat", "statistics at every lock of a debug kernel: contention grows")
+    lock_stat: Seen[int] = sysctl("kernel.lock_stat", "Statistics at every lock of a debug kernel: contention grows")
     prove_locking: Seen[int] = sysctl(
-        "kernel.prove_locking", "lockdep at work: a debug kernel whose system calls take a multiple"
+        "kernel.prove_locking", "Lockdep at work: a debug kernel whose system calls take a multiple"
     )
-    latencytop: Seen[int] = sysctl("kernel.latencytop", "records a stack at every sleep of every thread")
+    latencytop: Seen[int] = sysctl("kernel.latencytop", "Records a stack at every sleep of every thread")
     perf_event_paranoid: Seen[int] = sysctl(
-        "kernel.perf_event_paranoid", "whether profilers and counters of a plain user work at all", context=True
+        "kernel.perf_event_paranoid", "Whether profilers and counters of a plain user work at all", context=True
     )
     perf_cpu_time_max_percent: Seen[int] = sysctl(
-        "kernel.perf_cpu_time_max_percent", "how much of a core sampling may take before its rate is cut", "%"
+        "kernel.perf_cpu_time_max_percent", "How much of a core sampling may take before its rate is cut", "%"
     )
     perf_event_max_sample_rate: Seen[int] = telemetry(
-        "the kernel cuts it where sampling takes too long: a profiler was at work, and heavy",
+        "The kernel cuts it where sampling takes too long: a profiler was at work, and heavy",
         "/proc/sys/kernel/perf_event_max_sample_rate",
         "Hz",
     )
     printk: Seen[tuple[int, ...]] = sysctl(
-        "kernel.printk", "a high console level writes each message to a serial line with interrupts off: stalls of ms"
+        "kernel.printk", "A high console level writes each message to a serial line with interrupts off: stalls of ms"
     )
     core_pattern: Seen[str] = sysctl(
-        "kernel.core_pattern", "where a crash of a server writes its memory: a full disk, and minutes before a restart"
+        "kernel.core_pattern", "Where a crash of a server writes its memory: a full disk, and minutes before a restart"
     )
-    pid_max: Seen[int] = sysctl("kernel.pid_max", "threads and processes at once: starting a worker fails above it")
+    pid_max: Seen[int] = sysctl("kernel.pid_max", "Threads and processes at once: starting a worker fails above it")
     threads_max: Seen[int] = sysctl(
         "kernel.threads-max",
-        "threads of the whole system: thread pools fail to start above it",
+        "Threads of the whole system: thread pools fail to start above it",
         follows=("memory/total",),
     )
     shmmax: Seen[int] = sysctl(
-        "kernel.shmmax", "largest System V segment: MPS, databases and old MPI use them", "bytes"
+        "kernel.shmmax", "Largest System V segment: MPS, databases and old MPI use them", "bytes"
     )
-    shmall: Seen[int] = sysctl("kernel.shmall", "all System V shared memory together", "pages")
+    shmall: Seen[int] = sysctl("kernel.shmall", "All System V shared memory together", "pages")
     shmmni: Seen[int] = sysctl(
-        "kernel.shmmni", "how many System V segments there may be: leftovers of killed jobs count"
+        "kernel.shmmni", "How many System V segments there may be: leftovers of killed jobs count"
     )
     sem: Seen[tuple[int, ...]] = sysctl(
-        "kernel.sem", "limits of System V semaphores, in their order SEMMSL MNS OPM MNI"
+        "kernel.sem", "Limits of System V semaphores, in their order SEMMSL MNS OPM MNI"
     )
     io_uring_disabled: Seen[int] = sysctl(
-        "kernel.io_uring_disabled", "makes loaders and servers that use io_uring fall back to threads"
+        "kernel.io_uring_disabled", "Makes loaders and servers that use io_uring fall back to threads"
     )
     unprivileged_bpf_disabled: Seen[int] = sysctl(
         "kernel.unprivileged_bpf_disabled",
-        "who may load BPF programs: decides which tracers can be on this host",
+        "Who may load BPF programs: decides which tracers can be on this host",
         context=True,
     )
     yama_ptrace_scope: Seen[int] = sysctl(
@@ -150,38 +150,38 @@ class Kernel(Section):
         "1 and above forbid cross-memory attach between workers: MPI and UCX then copy twice",
     )
     kptr_restrict: Seen[int] = sysctl(
-        "kernel.kptr_restrict", "whether kernel addresses can be read: profiles lack names otherwise", context=True
+        "kernel.kptr_restrict", "Whether kernel addresses can be read: profiles lack names otherwise", context=True
     )
     dmesg_restrict: Seen[int] = sysctl(
-        "kernel.dmesg_restrict", "whether a plain user sees Xid and AER messages", context=True
+        "kernel.dmesg_restrict", "Whether a plain user sees Xid and AER messages", context=True
     )
 
 
 class Fs(Section):
     """/proc/sys/fs."""
 
-    file_max: Seen[int] = sysctl("fs.file-max", "open files of the whole host: servers refuse connections above it")
-    nr_open: Seen[int] = sysctl("fs.nr_open", "ceiling of every open-files limit: a higher ulimit -n is refused")
+    file_max: Seen[int] = sysctl("fs.file-max", "Open files of the whole host: servers refuse connections above it")
+    nr_open: Seen[int] = sysctl("fs.nr_open", "Ceiling of every open-files limit: a higher ulimit -n is refused")
     aio_max_nr: Seen[int] = sysctl(
-        "fs.aio-max-nr", "asynchronous requests at once: loaders fall back to blocking reads"
+        "fs.aio-max-nr", "Asynchronous requests at once: loaders fall back to blocking reads"
     )
     pipe_max_size: Seen[int] = sysctl(
-        "fs.pipe-max-size", "largest pipe: chunks in which workers hand over data", "bytes"
+        "fs.pipe-max-size", "Largest pipe: chunks in which workers hand over data", "bytes"
     )
     pipe_user_pages_soft: Seen[int] = sysctl(
-        "fs.pipe-user-pages-soft", "beyond it new pipes of a user hold one page: more switches per byte", "pages"
+        "fs.pipe-user-pages-soft", "Beyond it new pipes of a user hold one page: more switches per byte", "pages"
     )
     inotify_max_user_watches: Seen[int] = sysctl(
-        "fs.inotify.max_user_watches", "file watches of a user: reloaders and log readers fall back to polling"
+        "fs.inotify.max_user_watches", "File watches of a user: reloaders and log readers fall back to polling"
     )
     inotify_max_user_instances: Seen[int] = sysctl(
-        "fs.inotify.max_user_instances", "watchers of a user: container runtimes and kubelet use them up"
+        "fs.inotify.max_user_instances", "Watchers of a user: container runtimes and kubelet use them up"
     )
     epoll_max_user_watches: Seen[int] = sysctl(
-        "fs.epoll.max_user_watches", "descriptors in all epoll sets of a user: connections that a server can wait for"
+        "fs.epoll.max_user_watches", "Descriptors in all epoll sets of a user: connections that a server can wait for"
     )
-    files_open: Seen[int] = telemetry("open files of the host: a leak, or a neighbour's", "/proc/sys/fs/file-nr, first")
-    aio_nr: Seen[int] = telemetry("asynchronous requests set aside now, against aio_max_nr", "/proc/sys/fs/aio-nr")
+    files_open: Seen[int] = telemetry("Open files of the host: a leak, or a neighbour's", "/proc/sys/fs/file-nr, first")
+    aio_nr: Seen[int] = telemetry("Asynchronous requests set aside now, against aio_max_nr", "/proc/sys/fs/aio-nr")
 
 
 class Sysctl(Section):

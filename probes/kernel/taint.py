@@ -3,8 +3,8 @@
 # Bit n is the n-th name: TAINT_* of include/linux/panic.h.
 FLAGS = (
     "proprietary_module", "forced_module", "cpu_out_of_spec", "forced_rmmod", "machine_check", "bad_page", "user",
-    "die", "overridden_acpi_table", "warn", "crap", "firmware_workaround", "oot_module", "unsigned_module", "softlockup",
-    "livepatch", "aux", "randstruct", "test", "fwctl",
+    "die", "overridden_acpi_table", "warn", "crap", "firmware_workaround", "oot_module", "unsigned_module",
+    "softlockup", "livepatch", "aux", "randstruct", "test", "fwctl",
 )  # fmt: skip
 
 

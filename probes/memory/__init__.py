@@ -18,51 +18,51 @@ class Hotplug(Section):
     """What becomes of memory that a hypervisor or a CXL device adds."""
 
     auto_online_blocks: Seen[str] = knob(
-        f"{BLOCKS}/auto_online_blocks", "whether added memory is used at once, and whether kernel memory may lie in it"
+        f"{BLOCKS}/auto_online_blocks", "Whether added memory is used at once, and whether kernel memory may lie in it"
     )
     online_policy: Seen[str] = knob(
-        f"{MODULE}/online_policy", "in which zone added memory lands: a movable zone holds no huge page tables"
+        f"{MODULE}/online_policy", "In which zone added memory lands: a movable zone holds no huge page tables"
     )
     memmap_on_memory: Seen[str] = config(
-        "whether page structs of added memory lie in it: slow memory makes page faults slow",
+        "Whether page structs of added memory lie in it: slow memory makes page faults slow",
         f"{MODULE}/memmap_on_memory",
     )
     block_size_bytes: Seen[int] = identity(
-        "the grain in which memory comes and goes", f"{BLOCKS}/block_size_bytes (hexadecimal)", "bytes", context=True
+        "The grain in which memory comes and goes", f"{BLOCKS}/block_size_bytes (hexadecimal)", "bytes", context=True
     )
 
 
 class Memory(Section):
     # The hypervisor of a guest moves MemTotal by a few MiB between boots and with a balloon.
     total: Seen[int] = state(
-        "memory that the kernel manages: a failed module or a smaller guest leaves less for the page cache",
+        "Memory that the kernel manages: a failed module or a smaller guest leaves less for the page cache",
         "/proc/meminfo, MemTotal",
         "kB",
         settled="always",
         tolerance=65536,
     )
     swap_total: Seen[int] = state(
-        "all swap together: without any the kernel kills where it would have slowed down",
+        "All swap together: without any the kernel kills where it would have slowed down",
         "/proc/meminfo, SwapTotal",
         "kB",
         settled="always",
         follows=("memory/swap", "memory/swap/**"),
     )
-    swap: Seen[Map[Device]] = config("the devices that memory may go to when it runs short", "/proc/swaps")
+    swap: Seen[Map[Device]] = config("The devices that memory may go to when it runs short", "/proc/swaps")
     vm: Vm = Vm()
     transparent_hugepage: TransparentHugepage = TransparentHugepage()
     hugepages: Seen[Map[Pool]] = config(
-        "the huge page sizes that can be set aside", "/sys/kernel/mm/hugepages", context=True
+        "The huge page sizes that can be set aside", "/sys/kernel/mm/hugepages", context=True
     )
     zswap: Zswap = Zswap()
     ksm: Ksm = Ksm()
     lru_gen: LruGen = LruGen()
     hotplug: Hotplug = Hotplug()
     demotion_enabled: Seen[str] = knob(
-        "/sys/kernel/mm/numa/demotion_enabled", "whether reclaim moves pages to slower memory instead of dropping them"
+        "/sys/kernel/mm/numa/demotion_enabled", "Whether reclaim moves pages to slower memory instead of dropping them"
     )
     vma_ra_enabled: Seen[str] = knob(
-        "/sys/kernel/mm/swap/vma_ra_enabled", "whether swap is read ahead by address or by place on the device"
+        "/sys/kernel/mm/swap/vma_ra_enabled", "Whether swap is read ahead by address or by place on the device"
     )
     usage: Usage = Usage()
     vmstat: Vmstat = Vmstat()

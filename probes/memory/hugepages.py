@@ -15,17 +15,17 @@ _NODE = f"{NODES}/node*/hugepages/hugepages-*"
 
 class NodePool(Section):
     nr_hugepages: Seen[int] = config(
-        "huge pages on this node: a rank bound to a node without any gets remote or small pages",
+        "Huge pages on this node: a rank bound to a node without any gets remote or small pages",
         f"{_NODE}/nr_hugepages less surplus_hugepages",
         "pages",
     )
     free_hugepages: Seen[int] = telemetry(
-        "what is left on this node: 0 explains a fallback on a host whose other nodes have plenty",
+        "What is left on this node: 0 explains a fallback on a host whose other nodes have plenty",
         f"{_NODE}/free_hugepages",
         "pages",
     )
     surplus_hugepages: Seen[int] = telemetry(
-        "pages this node allocated above its pool, one compaction each", f"{_NODE}/surplus_hugepages", "pages"
+        "Pages this node allocated above its pool, one compaction each", f"{_NODE}/surplus_hugepages", "pages"
     )
 
 
@@ -33,33 +33,33 @@ class Pool(Section):
     """One size of huge page, over all nodes."""
 
     nr_hugepages: Seen[int] = config(
-        "memory set aside for huge pages: missing everywhere else, and had at once by who asks for it",
+        "Memory set aside for huge pages: missing everywhere else, and had at once by who asks for it",
         f"{_POOL}/nr_hugepages less surplus_hugepages",
         "pages",
         follows=("memory/hugepages/*/nodes/*/nr_hugepages",),
         restore=f"echo {{value}} > {POOLS}/hugepages-{{key}}/nr_hugepages",
     )
     nr_overcommit_hugepages: Seen[int] = config(
-        "how many pages may be allocated on demand beyond the pool: whether an exhausted pool fails or stalls",
+        "How many pages may be allocated on demand beyond the pool: whether an exhausted pool fails or stalls",
         f"{_POOL}/nr_overcommit_hugepages",
         "pages",
         restore=f"echo {{value}} > {POOLS}/hugepages-{{key}}/nr_overcommit_hugepages",
     )
     free_hugepages: Seen[int] = telemetry(
-        "pages of the pool that nobody has touched: memory idle while the page cache starves",
+        "Pages of the pool that nobody has touched: memory idle while the page cache starves",
         f"{_POOL}/free_hugepages",
         "pages",
     )
     resv_hugepages: Seen[int] = telemetry(
-        "pages promised to mappings and not yet touched: free ones that cannot be had",
+        "Pages promised to mappings and not yet touched: free ones that cannot be had",
         f"{_POOL}/resv_hugepages",
         "pages",
     )
     surplus_hugepages: Seen[int] = telemetry(
-        "pages in use beyond the pool: demand outgrew what was set", f"{_POOL}/surplus_hugepages", "pages"
+        "Pages in use beyond the pool: demand outgrew what was set", f"{_POOL}/surplus_hugepages", "pages"
     )
     nodes: Seen[Map[NodePool]] = config(
-        "the nodes that hold pools of this size", f"{NODES}/node*/hugepages", context=True
+        "The nodes that hold pools of this size", f"{NODES}/node*/hugepages", context=True
     )
 
 

@@ -14,15 +14,15 @@ NO_ADVISOR = "none"
 class Device(Section):
     """One line of /proc/swaps."""
 
-    type: Seen[str] = config("whether pages go to a partition or through a file system's extents", "/proc/swaps, Type")
+    type: Seen[str] = config("Whether pages go to a partition or through a file system's extents", "/proc/swaps, Type")
     size: Seen[int] = config(
-        "how much can be swapped out instead of the server being killed, slowly", "/proc/swaps, Size", "kB"
+        "How much can be swapped out instead of the server being killed, slowly", "/proc/swaps, Size", "kB"
     )
     priority: Seen[int] = config(
-        "which device is filled first: zram and a disk differ a thousandfold", "/proc/swaps, Priority"
+        "Which device is filled first: zram and a disk differ a thousandfold", "/proc/swaps, Priority"
     )
     used: Seen[int] = telemetry(
-        "what lies in swap now: memory of a server that will be read back at its next use", "/proc/swaps, Used", "kB"
+        "What lies in swap now: memory of a server that will be read back at its next use", "/proc/swaps, Used", "kB"
     )
 
 
@@ -30,19 +30,19 @@ class Zswap(Section):
     """Parameters of the compressed cache that stands before swap devices."""
 
     enabled: Seen[str] = knob(
-        f"{ZSWAP}/enabled", "swapped pages are compressed in memory: CPU time in place of disk time"
+        f"{ZSWAP}/enabled", "Swapped pages are compressed in memory: CPU time in place of disk time"
     )
-    compressor: Seen[str] = knob(f"{ZSWAP}/compressor", "the cost of each page in and out: lzo, lz4 or zstd")
+    compressor: Seen[str] = knob(f"{ZSWAP}/compressor", "The cost of each page in and out: lzo, lz4 or zstd")
     max_pool_percent: Seen[int] = knob(
-        f"{ZSWAP}/max_pool_percent", "how much memory the compressed pool may hold before it spills to disk", "%"
+        f"{ZSWAP}/max_pool_percent", "How much memory the compressed pool may hold before it spills to disk", "%"
     )
     accept_threshold_percent: Seen[int] = knob(
         f"{ZSWAP}/accept_threshold_percent",
-        "how far a full pool must shrink before it takes pages again",
+        "How far a full pool must shrink before it takes pages again",
         "% of the pool",
     )
     shrinker_enabled: Seen[str] = knob(
-        f"{ZSWAP}/shrinker_enabled", "whether cold compressed pages are written out before the pool is full"
+        f"{ZSWAP}/shrinker_enabled", "Whether cold compressed pages are written out before the pool is full"
     )
 
 
@@ -53,38 +53,38 @@ class Ksm(Section):
         f"{KSM}/run", "1 scans and merges equal pages: CPU time, and a copy at the next write to each merged page"
     )
     advisor_mode: Seen[str] = knob(
-        f"{KSM}/advisor_mode", "whether the kernel sets the scan rate by itself (since Linux 6.8)"
+        f"{KSM}/advisor_mode", "Whether the kernel sets the scan rate by itself (since Linux 6.8)"
     )
     pages_to_scan: Seen[int] = knob(
         f"{KSM}/pages_to_scan",
-        "how much one wake-up of ksmd scans: its share of a core",
+        "How much one wake-up of ksmd scans: its share of a core",
         "pages",
         follows=("memory/ksm/advisor_mode",),
     )
-    sleep_millisecs: Seen[int] = knob(f"{KSM}/sleep_millisecs", "the pause of ksmd between scans", "ms")
+    sleep_millisecs: Seen[int] = knob(f"{KSM}/sleep_millisecs", "The pause of ksmd between scans", "ms")
     merge_across_nodes: Seen[int] = knob(
-        f"{KSM}/merge_across_nodes", "whether a merged page may lie on another node than its readers"
+        f"{KSM}/merge_across_nodes", "Whether a merged page may lie on another node than its readers"
     )
     use_zero_pages: Seen[int] = knob(
-        f"{KSM}/use_zero_pages", "whether empty pages are mapped to the one zero page and must be faulted again"
+        f"{KSM}/use_zero_pages", "Whether empty pages are mapped to the one zero page and must be faulted again"
     )
     smart_scan: Seen[int] = knob(
-        f"{KSM}/smart_scan", "whether pages that did not merge before are skipped: how much scanning costs"
+        f"{KSM}/smart_scan", "Whether pages that did not merge before are skipped: how much scanning costs"
     )
     pages_sharing: Seen[int] = telemetry(
-        "how many page tables point at merged pages: whether KSM touched anything", f"{KSM}/pages_sharing", "pages"
+        "How many page tables point at merged pages: whether KSM touched anything", f"{KSM}/pages_sharing", "pages"
     )
-    full_scans: Seen[int] = counter("passes of ksmd over all mergeable memory during the run", f"{KSM}/full_scans")
+    full_scans: Seen[int] = counter("Passes of ksmd over all mergeable memory during the run", f"{KSM}/full_scans")
 
 
 class LruGen(Section):
     """The multi-generational LRU (since Linux 6.1)."""
 
     enabled: Seen[str] = knob(
-        f"{LRU}/enabled", "which reclaim algorithm chooses the pages that leave memory under pressure"
+        f"{LRU}/enabled", "Which reclaim algorithm chooses the pages that leave memory under pressure"
     )
     min_ttl_ms: Seen[int] = knob(
-        f"{LRU}/min_ttl_ms", "a working set younger than this is never reclaimed; the kernel kills instead", "ms"
+        f"{LRU}/min_ttl_ms", "A working set younger than this is never reclaimed; the kernel kills instead", "ms"
     )
 
 

@@ -13,41 +13,41 @@ class Khugepaged(Section):
     """The thread that collapses small pages into huge ones behind a program's back."""
 
     defrag: Seen[int] = knob(
-        f"{ROOT}/khugepaged/defrag", "whether khugepaged may compact memory to find a huge page: CPU taken from the run"
+        f"{ROOT}/khugepaged/defrag", "Whether khugepaged may compact memory to find a huge page: CPU taken from the run"
     )
     pages_to_scan: Seen[int] = knob(
         f"{ROOT}/khugepaged/pages_to_scan",
-        "how much khugepaged looks at per wake-up: how soon old mappings become huge",
+        "How much khugepaged looks at per wake-up: how soon old mappings become huge",
         "pages",
     )
     scan_sleep_millisecs: Seen[int] = knob(
-        f"{ROOT}/khugepaged/scan_sleep_millisecs", "pause between scans: 0 keeps one core busy scanning", "ms"
+        f"{ROOT}/khugepaged/scan_sleep_millisecs", "Pause between scans: 0 keeps one core busy scanning", "ms"
     )
     alloc_sleep_millisecs: Seen[int] = knob(
         f"{ROOT}/khugepaged/alloc_sleep_millisecs",
-        "pause after a failed huge allocation: how long mappings stay small",
+        "Pause after a failed huge allocation: how long mappings stay small",
         "ms",
     )
     max_ptes_none: Seen[int] = knob(
         f"{ROOT}/khugepaged/max_ptes_none",
-        "empty pages that a collapse may fill: memory use against TLB reach",
+        "Empty pages that a collapse may fill: memory use against TLB reach",
         "pages",
     )
     max_ptes_swap: Seen[int] = knob(
         f"{ROOT}/khugepaged/max_ptes_swap",
-        "swapped pages that a collapse reads back: disk reads nobody asked for",
+        "Swapped pages that a collapse reads back: disk reads nobody asked for",
         "pages",
     )
     max_ptes_shared: Seen[int] = knob(
         f"{ROOT}/khugepaged/max_ptes_shared",
-        "shared pages a collapse may copy: forked workers keep or lose huge pages",
+        "Shared pages a collapse may copy: forked workers keep or lose huge pages",
         "pages",
     )
     pages_collapsed: Seen[int] = counter(
-        "huge pages made during the run: page tables changed under the program", f"{ROOT}/khugepaged/pages_collapsed"
+        "Huge pages made during the run: page tables changed under the program", f"{ROOT}/khugepaged/pages_collapsed"
     )
     full_scans: Seen[int] = counter(
-        "passes over all mappings: whether khugepaged worked during the run at all", f"{ROOT}/khugepaged/full_scans"
+        "Passes over all mappings: whether khugepaged worked during the run at all", f"{ROOT}/khugepaged/full_scans"
     )
 
 
@@ -55,54 +55,54 @@ class PageSize(Section):
     """One size of /sys/kernel/mm/transparent_hugepage (since Linux 6.8); `inherit` takes the global setting."""
 
     enabled: Seen[str] = config(
-        "whether anonymous memory may use folios of this size: faults per GiB touched, TLB misses",
+        "Whether anonymous memory may use folios of this size: faults per GiB touched, TLB misses",
         f"{_SIZE}/enabled",
         restore=f"echo {{value}} > {ROOT}/hugepages-{{key}}/enabled",
     )
     shmem_enabled: Seen[str] = config(
-        "whether shared memory may use folios of this size: /dev/shm buffers between workers",
+        "Whether shared memory may use folios of this size: /dev/shm buffers between workers",
         f"{_SIZE}/shmem_enabled",
         restore=f"echo {{value}} > {ROOT}/hugepages-{{key}}/shmem_enabled",
     )
     anon_fault_alloc: Seen[int] = counter(
-        "faults that got a folio of this size: whether the setting had any effect in the run",
+        "Faults that got a folio of this size: whether the setting had any effect in the run",
         f"{_SIZE}/stats/anon_fault_alloc",
     )
     anon_fault_fallback: Seen[int] = counter(
-        "faults that wanted this size and got a smaller one: memory was too fragmented",
+        "Faults that wanted this size and got a smaller one: memory was too fragmented",
         f"{_SIZE}/stats/anon_fault_fallback",
     )
     split: Seen[int] = counter(
-        "folios of this size broken up again: reclaim, partial unmapping or migration undid them",
+        "Folios of this size broken up again: reclaim, partial unmapping or migration undid them",
         f"{_SIZE}/stats/split",
     )
 
 
 class TransparentHugepage(Section):
     enabled: Seen[str] = knob(
-        f"{ROOT}/enabled", "huge pages for plain mappings: 1.8 to 2.9 times on memory-bound code, and worse when paging"
+        f"{ROOT}/enabled", "Huge pages for plain mappings: 1.8 to 2.9 times on memory-bound code, and worse when paging"
     )
     defrag: Seen[str] = knob(
-        f"{ROOT}/defrag", "whether a fault waits for compaction: the stalls of `always` against small pages of `never`"
+        f"{ROOT}/defrag", "Whether a fault waits for compaction: the stalls of `always` against small pages of `never`"
     )
     shmem_enabled: Seen[str] = knob(
-        f"{ROOT}/shmem_enabled", "huge pages in /dev/shm and memfd: the buffers through which workers exchange tensors"
+        f"{ROOT}/shmem_enabled", "Huge pages in /dev/shm and memfd: the buffers through which workers exchange tensors"
     )
     use_zero_page: Seen[int] = knob(
-        f"{ROOT}/use_zero_page", "whether reading untouched memory maps one shared huge zero page or allocates"
+        f"{ROOT}/use_zero_page", "Whether reading untouched memory maps one shared huge zero page or allocates"
     )
     shrink_underused: Seen[int] = knob(
-        f"{ROOT}/shrink_underused", "whether memory pressure splits huge pages that are mostly zero"
+        f"{ROOT}/shrink_underused", "Whether memory pressure splits huge pages that are mostly zero"
     )
     hpage_pmd_size: Seen[int] = identity(
-        "what `huge` means on this architecture: 2 MiB, or 512 MiB with 64 KiB base pages",
+        "What `huge` means on this architecture: 2 MiB, or 512 MiB with 64 KiB base pages",
         f"{ROOT}/hpage_pmd_size",
         "bytes",
         context=True,
     )
     khugepaged: Khugepaged = Khugepaged()
     sizes: Seen[Map[PageSize]] = config(
-        "the folio sizes that this kernel can choose from, each with a switch of its own", _SIZE, context=True
+        "The folio sizes that this kernel can choose from, each with a switch of its own", _SIZE, context=True
     )
 
 
