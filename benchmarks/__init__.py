@@ -1,0 +1,1 @@
+"""Measurements against yardsticks taken in the same run: `python -m benchmarks`."""
