@@ -1,6 +1,6 @@
 """Where files of one's own lie, by the XDG base directory rules (a relative value counts as unset).
 
-Own code: platformdirs costs 16 ms of import (docs/decisions/0002-own-ulid-and-folders.md).
+Own code: platformdirs costs 14 ms of import (docs/decisions/0002-own-ulid-and-folders.md).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Why untrusted input was refused, in good words: pydantic's, on the fields of a msgspec Struct.
 
-Imported only when something was refused (pydantic costs 246 ms).
+Imported only when something was refused (docs/decisions/0004-late-imports.md).
 """
 
 from collections.abc import Mapping
