@@ -1,0 +1,98 @@
+"""What runs in the command's tree: sections about its processes, read while they live."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from fingerprint.runs.readers import Reader, rest_of, soonest
+from fingerprint.runs.timetable import Timetable
+from fingerprint.snapshot import Job, Key, Reading
+from probes.kit.probe import Target
+
+TREE_SECONDS = 0.25
+READING_SECONDS = 3.0
+MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
+
+
+class Census:
+    """Reads `areas` of the command and its descendants at each moment, and writes what counts.
+
+    A section of the command itself counts if the command still lived when it was finished; that of a
+    descendant if the same process was there at two readings. Only what differs from the last is written.
+    """
+
+    def __init__(
+        self,
+        main: Target,
+        areas: Sequence[str],
+        reader: Reader,
+        moments: Timetable,
+        alive: Callable[[], bool],
+        write: Callable[[Key, Reading], None],
+    ) -> None:
+        """alive: whether the command has not ended yet."""
+        self._main = main
+        self._areas = areas
+        self._reader = reader
+        self._moments = moments
+        self._alive = alive
+        self._write = write
+        self._asked: Mapping[Key, Target] = {}
+        self._held: dict[Key, tuple[Target, Reading]] = {}
+        self._written: dict[Key, str] = {}
+        self._begun = False
+        self._tree_hung = False
+
+    def fileno(self) -> int | None:
+        return self._reader.fileno() if self._reader.busy else None
+
+    def timeout(self, now: float) -> float | None:
+        return soonest(self._moments.next - now, self._reader.timeout())
+
+    def step(self, now: float) -> None:
+        if self._reader.busy:
+            self._take(self._reader.step())
+        if self._moments.take(now) and not self._reader.busy:
+            self._begin()
+
+    def finish(self) -> None:
+        """After the command's end: the reader is idle again."""
+        for _ in rest_of(self._reader):
+            pass
+
+    def _begin(self) -> None:
+        targets = self._targets()
+        self._confirm(frozenset(targets))
+        jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas]
+        self._asked = {job.key: job.target for job in jobs}
+        self._take(self._reader.begin(jobs, READING_SECONDS))
+
+    def _targets(self) -> tuple[Target, ...]:
+        """The tree, or what is known of it. At first sight there is no more than the command; a tree that hung is not
+        asked for again, as each time leaves a process behind."""
+        if not self._begun:
+            self._begun = True
+            return (self._main,)
+        found = () if self._tree_hung else self._reader.tree(self._main.pid, TREE_SECONDS)
+        self._tree_hung = not found
+        return found or (self._main,)
+
+    def _take(self, finished: Sequence[tuple[Key, Reading]]) -> None:
+        for key, reading in finished:
+            if reading.outcome != "ok":
+                continue
+            target = self._asked[key]
+            if target != self._main:
+                self._held[key] = (target, reading)
+            elif self._alive():
+                self._put(key, reading)
+
+    def _confirm(self, there: frozenset[Target]) -> None:
+        for key, (target, reading) in self._held.items():
+            if target in there:
+                self._put(key, reading)
+        self._held.clear()
+
+    def _put(self, key: Key, reading: Reading) -> None:
+        digest = reading.lasting.digest if reading.lasting else ""
+        if self._written.get(key) != digest:
+            self._written[key] = digest
+            self._write(key, reading)

@@ -1,0 +1,237 @@
+"""A run from its opening to its end: before, the command, during, after.
+
+Whatever goes wrong in fingerprint becomes a trouble record; the command is started, passed its
+signals and waited for all the same.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from fingerprint.runs.census import Census
+from fingerprint.runs.measures import metrics_of
+from fingerprint.runs.pump import Pump, Resizing
+from fingerprint.runs.readers import Reader
+from fingerprint.runs.record import (
+    AnyRecord,
+    Closed,
+    Measured,
+    Moment,
+    Opened,
+    Opener,
+    Passed,
+    Process,
+    Snapped,
+    Trouble,
+)
+from fingerprint.runs.relay import Relay
+from fingerprint.runs.sampling import Sampling, Saving
+from fingerprint.runs.timetable import Timetable, process_readings, saves, ticks
+from fingerprint.runs.watch import Duty, watch
+from fingerprint.runs.wrap import Command, Ended, inherited_environment, own_peak, start
+from fingerprint.snapshot import Job, Key, Reading, Snapshot, reading_of
+from fingerprint.version import __version__
+from probes.kit.facts import Section, seen_or
+from probes.kit.host import Host
+from probes.kit.probe import HOST, Probe, Target
+
+R = TypeVar("R")
+
+MAIN = "main"
+PEAK = "usage/main/hwm"  # kB
+PUMP_SECONDS = 5.0
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run. benchmark: which runs may be compared with it. streams: 1, 2 or both, whose end is kept for a
+    reader of output."""
+
+    name: str
+    argv: tuple[str, ...]
+    host: str
+    benchmark: str = ""
+    vary: tuple[str, ...] = ()
+    streams: tuple[int, ...] = ()
+    first_minute_hz: float = 5
+    then_hz: float = 1
+
+
+class Journal(Protocol):
+    """Where one run's records go. It never raises."""
+
+    def open_run(self, name: str, make: Callable[[int], Opened]) -> object: ...
+    def append(self, record: AnyRecord) -> object: ...
+    def save(self, snapshot: Snapshot) -> object: ...
+
+
+class Means(NamedTuple):
+    """What a run works with.
+
+    probes    by area; those of cadence `tick` are sampled, the others of processes read for the command's tree
+    reader    for the tree and, when the command does not run, for `snapshot`; idle when given
+    sampler   a second one, for the ticks
+    snapshot  takes a whole snapshot
+    given     the section of what exec is given: arguments, environment, working directory
+    """
+
+    probes: Mapping[str, Probe[Section]]
+    reader: Reader
+    sampler: Reader
+    journal: Journal
+    host: Host
+    snapshot: Callable[[], Snapshot]
+    given: Callable[[Sequence[str], Mapping[str, str], str], Section]
+
+
+class Finished(NamedTuple):
+    """ended: for `wrap.leave`. output: the end of what the streams carried. told: asked to end by this signal."""
+
+    ended: Ended
+    output: bytes = b""
+    told: int = 0
+
+
+def run(plan: Plan, means: Means) -> Finished:
+    """Runs the plan's command once. Whatever the command does, this returns when it has ended and is recorded."""
+    with Relay() as relay:
+        return Session(plan, means, relay).conduct()
+
+
+class Session:
+    """One run while it goes on."""
+
+    def __init__(self, plan: Plan, means: Means, relay: Relay) -> None:
+        self._plan = plan
+        self._means = means
+        self._relay = relay
+        self._env: Mapping[str, str] = os.environ
+
+    def conduct(self) -> Finished:
+        self._means.journal.open_run(self._plan.name, self._opened)
+        self._env = self._try("the environment as it was given", inherited_environment) or os.environ
+        self._snap("before")
+        ended, output = self._command()
+        told = self._relay.told
+        if ended.started:
+            self._snap("after")
+        self._write(Closed(time.time_ns(), ended.how, ended.status, ended.detail, interrupted=bool(told)))
+        return Finished(ended, output, told)
+
+    def _command(self) -> tuple[Ended, bytes]:
+        self._relay.step(time.monotonic())
+        if told := self._relay.told:
+            return Ended("not started", told, f"{signal.Signals(told).name} came before the command was started"), b""
+        self._try("what the command is given", self._pass)
+        pump = self._try("keeping the output", lambda: Pump(self._plan.streams)) if self._plan.streams else None
+        ended = self._start(pump)
+        return ended, self._output(pump)
+
+    def _start(self, pump: Pump | None) -> Ended:
+        peak = self._try("our own size", own_peak) or 0
+        command = start(self._plan.argv, self._env, self._relay.mask, pump.actions if pump else ())
+        if pump:
+            pump.started()
+        if isinstance(command, Ended):
+            return command
+        sampling = self._sampling(command)
+        census = self._census(command)
+        ended = watch(command, self._relay, self._duties(command, sampling, census, pump), self._trouble)
+        self._try("the last reading of processes", census.finish)
+        self._try("the last sample", sampling.finish)
+        highest = sampling.sampler.highest(PEAK)
+        for metric in metrics_of(ended, peak, None if highest is None else int(highest) * 1024):
+            self._write(Measured(time.time_ns(), metric))
+        self._write(sampling.sampler.record(time.time_ns()))
+        return ended
+
+    def _duties(self, command: Command, sampling: Sampling, census: Census, pump: Pump | None) -> list[Duty]:
+        def save() -> None:
+            self._write(sampling.sampler.record(time.time_ns()))
+
+        saving = Saving(Timetable(saves(), command.began), save)
+        return [census, sampling, saving, *([Resizing(pump, self._relay, command)] if pump else [])]
+
+    def _sampling(self, command: Command) -> Sampling:
+        probes = self._means.probes.values()
+        targets = {"host": HOST, "process": Target(MAIN, command.pid)}
+        jobs = [
+            Job(probe.area, targets[probe.of]) for probe in probes if probe.cadence == "tick" and probe.of in targets
+        ]
+        moments = Timetable(ticks(self._plan.first_minute_hz, self._plan.then_hz), command.began)
+        return Sampling(jobs, {probe.area: probe.section for probe in probes}, self._means.sampler, moments)
+
+    def _census(self, command: Command) -> Census:
+        probes = self._means.probes.values()
+        areas = [probe.area for probe in probes if probe.of == "process" and probe.cadence == "border"]
+        moments = Timetable(process_readings(), command.began)
+        main = Target(MAIN, command.pid)
+        return Census(main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process)
+
+    def _process(self, key: Key, reading: Reading) -> None:
+        self._write(Process(time.time_ns(), key.area, key.target, reading))
+
+    def _pass(self) -> None:
+        section = self._means.given(self._plan.argv, self._env, os.getcwd())
+        self._write(Passed(time.time_ns(), "process", reading_of(section)))
+
+    def _output(self, pump: Pump | None) -> bytes:
+        if pump is None:
+            return b""
+        if not pump.drain(PUMP_SECONDS):
+            self._trouble(f"the command's output was not taken within {PUMP_SECONDS:g} s: its end is missing here")
+        output = pump.output()
+        pump.close()
+        return output
+
+    def _snap(self, moment: Moment) -> None:
+        snapshot = self._try(f"the snapshot {moment}", self._means.snapshot)
+        if snapshot is not None:
+            self._means.journal.save(snapshot)
+            self._write(Snapped(time.time_ns(), moment, snapshot.id))
+
+    def _opened(self, attempt: int) -> Opened:
+        plan, host = self._plan, self._means.host
+        argv = host.redactor.arguments([_printable(word) for word in plan.argv])
+        cwd = _printable(self._try("the working directory", os.getcwd) or "")
+        return Opened(
+            time.time_ns(),
+            plan.name,
+            attempt,
+            plan.benchmark,
+            plan.host,
+            _opener(host),
+            argv,
+            cwd,
+            plan.vary,
+            __version__,
+        )
+
+    def _try(self, what: str, act: Callable[[], R]) -> R | None:
+        """None where it raised, which is then recorded."""
+        try:
+            return act()
+        except Exception as error:  # noqa: BLE001  # no bug of ours may stop the command
+            self._trouble(f"{what}: {type(error).__name__}: {error}")
+            return None
+
+    def _trouble(self, what: str) -> None:
+        self._write(Trouble(time.time_ns(), what))
+
+    def _write(self, record: AnyRecord) -> None:
+        self._means.journal.append(record)
+
+
+def _opener(host: Host) -> Opener:
+    stat = seen_or(host.text("/proc/self/stat"), "")
+    after_name = stat.rpartition(")")[2].split()
+    start_ticks = int(after_name[19]) if len(after_name) > 19 else 0  # proc_pid_stat(5): field 22, starttime
+    return Opener(os.getpid(), start_ticks, seen_or(host.line("/proc/sys/kernel/random/boot_id"), ""))
+
+
+def _printable(text: str) -> str:
+    """Bytes that are not UTF-8 as backslash escapes, as Host gives them."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")

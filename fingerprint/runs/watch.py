@@ -1,0 +1,68 @@
+"""Waits for the command, and does beside it what is to be done."""
+
+import math
+import select
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fingerprint.runs.relay import Relay, stop_self
+from fingerprint.runs.wrap import Command, Ended
+
+STOP_SECONDS = 5.0  # from Ctrl-Z until the command stops; what stops it later is somebody else's doing
+
+
+class Duty(Protocol):
+    """Something done beside the command. `step` is called after each wake-up and never waits."""
+
+    def fileno(self) -> int | None:
+        """What to be woken by; None: nothing is awaited."""
+
+    def timeout(self, now: float) -> float | None:
+        """Seconds until `step` is due; None: only when woken."""
+
+    def step(self, now: float) -> None: ...
+
+
+def watch(command: Command, relay: Relay, duties: Sequence[Duty], trouble: Callable[[str], None]) -> Ended:
+    """Until the command has ended. A duty that raises is told to `trouble` and left out from there on."""
+    left = list(duties)
+    while (ended := command.poll()) is None:
+        now = time.monotonic()
+        _pass_signals(command, relay, now)
+        left = [duty for duty in left if _stepped(duty, now, trouble)]
+        _sleep(relay, left)
+    return ended
+
+
+def _stepped(duty: Duty, now: float, trouble: Callable[[str], None]) -> bool:
+    try:
+        duty.step(now)
+    except Exception as error:  # noqa: BLE001  # no bug of ours may stop the command
+        trouble(f"{type(duty).__name__.lower()} was given up: {type(error).__name__}: {error}")
+        return False
+    return True
+
+
+def _pass_signals(command: Command, relay: Relay, now: float) -> None:
+    alone = relay.step(now)
+    for number in alone:
+        command.send(number)
+    # A shell gives the terminal back when its child stops. The command decides: it may catch SIGTSTP,
+    # tidy the screen and stop later, or not at all.
+    if command.stopped and now - relay.stop_asked < STOP_SECONDS:
+        relay.stop_asked = -math.inf
+        stop_self(command.stopped)
+
+
+def _sleep(relay: Relay, duties: Sequence[Duty]) -> None:
+    """Until a signal, something awaited, or the next moment. poll(2), as select(2) refuses descriptors above 1023."""
+    poll = select.poll()
+    for fd in (*relay.filenos(), *(duty.fileno() for duty in duties)):
+        if fd is not None:
+            poll.register(fd, select.POLLIN)
+    now = time.monotonic()
+    timeouts = [
+        seconds for seconds in (relay.timeout(now), *(duty.timeout(now) for duty in duties)) if seconds is not None
+    ]
+    poll.poll(max(0, math.ceil(min(timeouts) * 1000)) if timeouts else None)

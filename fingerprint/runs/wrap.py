@@ -1,0 +1,177 @@
+"""The command as our child: as if it had been started directly.
+
+It keeps our process group, streams, inherited descriptors, signal mask and ignored signals. posix_spawn(3)
+gives an exec error back as an error of the call, so what was not found is known before anything runs.
+"""
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
+
+import msgspec
+
+from fingerprint.runs.record import Ending
+
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+# Python ignores these at its start (Modules/signalmodule.c), and an ignored signal is inherited over exec.
+# What they were before cannot be known any more; a shell gives the default.
+_PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
+
+Action = tuple[int, ...]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How the command ended. status: exit code, or the signal where it was killed.
+
+    wall_s   seconds from exec to exit
+    cpu_s    user and system seconds of the command and of the descendants it waited for
+    max_rss  bytes: ru_maxrss, the largest process among these, never less than the starter's own size
+    """
+
+    how: Ending
+    status: int
+    detail: str = ""
+    wall_s: float = 0
+    cpu_s: float = 0
+    max_rss: int = 0
+
+    @property
+    def started(self) -> bool:
+        return self.how in ("exited", "killed")
+
+    @property
+    def exit_status(self) -> int:
+        """As env(1) and the shell give it: the command's, 126, 127, or 128 + the signal."""
+        return self.status if self.how in ("exited", "not found", "not executable") else 128 + self.status
+
+
+class Command:
+    """A started command. stopped: the signal that stopped it, until it is seen to run or end."""
+
+    def __init__(self, pid: int, began: float) -> None:
+        self.pid = pid
+        self.began = began
+        self.stopped = 0
+        self._ended: Ended | None = None
+
+    def poll(self) -> Ended | None:
+        """None while it lives. The pid is ours until then: signals go to nobody else."""
+        if self._ended is None:
+            self._ended = self._wait()
+        return self._ended
+
+    def _wait(self) -> Ended | None:
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
+        if pid == 0:
+            return None
+        if os.WIFSTOPPED(status) or os.WIFCONTINUED(status):
+            self.stopped = os.WSTOPSIG(status) if os.WIFSTOPPED(status) else 0
+            return None
+        wall = time.monotonic() - self.began
+        cpu = usage.ru_utime + usage.ru_stime
+        if os.WIFSIGNALED(status):
+            return Ended("killed", os.WTERMSIG(status), "", wall, cpu, usage.ru_maxrss * 1024)
+        return Ended("exited", os.WEXITSTATUS(status), "", wall, cpu, usage.ru_maxrss * 1024)
+
+    def send(self, number: int) -> None:
+        """Sends a signal; one that may not be sent (the command changed its user) is no error of ours."""
+        if self._ended is None:
+            with contextlib.suppress(PermissionError):
+                os.kill(self.pid, number)
+
+    @property
+    def in_our_group(self) -> bool:
+        """Whether what is sent to our process group reaches it."""
+        try:
+            return os.getpgid(self.pid) == os.getpgrp()
+        except OSError:
+            return False
+
+
+def start(
+    argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int] = (), actions: Sequence[Action] = ()
+) -> Command | Ended:
+    """Starts `argv`, found on PATH. mask: its blocked signals. actions: those of os.posix_spawn.
+
+    Ended where exec refused it: 127 for ENOENT, 126 for anything else, as env(1) decides.
+    """
+    began = time.monotonic()
+    try:
+        return Command(_spawn(argv, env, mask, actions), began)
+    except OSError as error:
+        why = f"{argv[0]}: {os.strerror(error.errno or 0)}"
+        if error.errno == errno.ENOENT:
+            return Ended("not found", NOT_FOUND, why)
+        return Ended("not executable", NOT_EXECUTABLE, why)
+
+
+def _spawn(argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int], actions: Sequence[Action]) -> int:
+    def spawn(program: str, arguments: list[str]) -> int:
+        return os.posix_spawnp(
+            program, arguments, env, file_actions=actions, setsigmask=mask, setsigdef=_PYTHON_IGNORES
+        )
+
+    try:
+        return spawn(argv[0], list(argv))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    # A script without #!: execvp(3), and with it env(1) and every shell, hands it to /bin/sh.
+    return spawn("/bin/sh", ["/bin/sh", _found(argv[0], env), *argv[1:]])
+
+
+def _found(program: str, env: Mapping[str, str]) -> str:
+    if "/" in program:
+        return program
+    candidates = (os.path.join(folder, program) for folder in os.get_exec_path(env))
+    return next((path for path in candidates if os.access(path, os.X_OK)), program)
+
+
+def inherited_environment() -> dict[str, str]:
+    """The environment that fingerprint was given.
+
+    In the C locale the interpreter adds LC_CTYPE to its own (PEP 538): the command must not see that.
+    """
+    env = dict(os.environ)
+    with open("/proc/self/environ", "rb") as file:
+        given = file.read().split(b"\0")
+    if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
+        env.pop("LC_CTYPE", None)
+    return env
+
+
+def leave(ended: Ended) -> NoReturn:
+    """Ends this process as the command ended: with its status, or by the same signal and without a core.
+
+    The last thing to call: where a signal ends us, no exit handler runs.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if ended.how in ("killed", "not started"):
+        _die_of(ended.status)
+    sys.exit(ended.exit_status)
+
+
+def _die_of(number: int) -> NoReturn:
+    # A soft limit of 1 byte also keeps a piped core_pattern from being started, 0 does not (fs/coredump.c).
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (1 if hard else 0, hard))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)  # the first process of a PID namespace survives its own signals
+
+
+def own_peak() -> int:
+    """Bytes: our high-water mark. exec carries it into a child's ru_maxrss, which says nothing below it."""
+    with open("/proc/self/status", "rb") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(b"VmHWM:")) * 1024
