@@ -173,6 +173,37 @@ def decoder_of(cls: type[S]) -> Callable[[Union[bytes, msgspec.Raw]], S]:
     return msgspec.json.Decoder(cls).decode
 
 
+def loader_of(cls: type[S], schema: str) -> Callable[[Union[bytes, msgspec.Raw]], S]:
+    """As decoder_of, for what was stored under `schema`: an older one may have facts under earlier names."""
+    if schema == schema_of(cls):
+        return decoder_of(cls)
+    return lambda raw: msgspec.convert(_under_new_names(cls, msgspec.json.decode(raw)), cls)
+
+
+def _under_new_names(cls: type[Section], stored: dict[str, Any]) -> dict[str, Any]:
+    new_names = {old: name for name, fact in cls.__facts__.items() for old in fact.renamed_from if name not in stored}
+    renamed = {new_names.get(name, name): value for name, value in stored.items()}
+    for name, kind in _sections_in(cls):
+        value = renamed.get(name, {})
+        if value.get("$") == "map":
+            items = {key: _under_new_names(kind, item) for key, item in value["items"].items()}
+            renamed[name] = {**value, "items": items}
+        elif "$" not in value and value:
+            renamed[name] = _under_new_names(kind, value)
+    return renamed
+
+
+@lru_cache(maxsize=None)
+def _sections_in(cls: type[Section]) -> tuple[tuple[str, type[Section]], ...]:
+    """(field, section type) of the fields that are a section or a collection of them."""
+    kinds = ((name, kind) for name, hint in _hints(cls).items() for kind in _inner(hint))
+    return tuple((name, kind) for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Section))
+
+
+def _inner(hint: Any) -> tuple[Any, ...]:
+    return (hint, *(item for arm in _arms(hint) for item in _map_args(arm)))
+
+
 @lru_cache(maxsize=None)
 def schema_of(cls: type[Section]) -> str:
     """Digest of the type's facts: their paths, kinds, units and value types."""

@@ -4,7 +4,7 @@ from typing import Any, Literal, Mapping, NamedTuple, TypeVar
 
 import msgspec
 
-from fingerprint.sections import Blob, blob_of, decoder_of, join, volatile_of
+from fingerprint.sections import Blob, blob_of, join, loader_of, volatile_of
 from probes.kit.facts import Section
 from probes.kit.paths import FactPath
 from probes.kit.probe import HOST, Target
@@ -62,7 +62,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         """The whole section. Raises msgspec.ValidationError where an older file no longer fits."""
         if self.lasting is None:
             return None
-        decode = decoder_of(cls)
+        decode = loader_of(cls, self.lasting.schema)
         whole: S = join(decode(self.lasting.body), decode(self.volatile))
         return whole
 

@@ -15,7 +15,7 @@ class NoStore(StoreError):
 
 # Parts of sqlite3_errstr(3)'s texts: Python 3.10 does not hand out the codes.
 _SENTENCES = (
-    ("not a database", "{path} is no SQLite database and so no store: move it away, or let FINGERPRINT_STORE name another"),
+    ("not a database", "{path} is no SQLite database, so no store: move it away, or let FINGERPRINT_STORE name another"),
     ("malformed", "{path} is damaged: move it away (a new one is made) and try `sqlite3 {path} .recover` on a copy"),
     ("is full", "no space is left for {path}: free some, or let FINGERPRINT_STORE name a file on another disk"),
     ("readonly", "{path} cannot be written by this user (read-only): let FINGERPRINT_STORE name a file that can"),

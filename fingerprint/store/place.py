@@ -19,13 +19,9 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """This user's store: $FINGERPRINT_STORE, else the usual path."""
-    chosen = environ.get("FINGERPRINT_STORE")
-    return Path(chosen) if chosen else usual_path(environ)
-
-
-def usual_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """fingerprint/store.db in $XDG_STATE_HOME, else in ~/.local/state."""
+    """This user's store: $FINGERPRINT_STORE, else fingerprint/store.db in $XDG_STATE_HOME or ~/.local/state."""
+    if chosen := environ.get("FINGERPRINT_STORE"):
+        return Path(chosen)
     state = environ.get("XDG_STATE_HOME", "")
     # The XDG specification has relative values ignored.
     folder = (

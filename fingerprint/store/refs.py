@@ -8,14 +8,15 @@
 tried in this order.
 """
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple, Union
 
 from fingerprint.store.errors import NoStore, StoreError
-from fingerprint.store.place import default_path, service_path, usual_path
+from fingerprint.store.place import default_path, service_path
 from fingerprint.store.runs import RunRow
 from fingerprint.store.snapshots import SnapshotRow
 from fingerprint.store.store import ALWAYS, Store
@@ -56,14 +57,14 @@ class Stores:
         self.unreadable = tuple(unreadable)
 
     @classmethod
-    def open(cls, own: Path | None = None) -> "Stores":
-        """This user's store and the service's, for reading; only `own` where that is not the usual one.
+    def open(cls, environ: Mapping[str, str] = os.environ) -> "Stores":
+        """This user's store and the service's, for reading; FINGERPRINT_STORE alone where it is set.
 
         Raises StoreError if the user's own is of no use.
         """
-        own = own or default_path()
+        own = default_path(environ)
         found = [store for store in [_if_filled(own)] if store is not None]
-        if own != usual_path():
+        if environ.get("FINGERPRINT_STORE"):
             return cls(found)
         try:
             service = _if_filled(service_path())

@@ -1,0 +1,112 @@
+"""Snapshots and records to store: real sections, of two areas that no probe has."""
+
+import itertools
+from pathlib import Path
+
+from fingerprint.ids import new_id
+from fingerprint.metrics import Metric
+from fingerprint.runs.record import (
+    AnyRecord,
+    Asked,
+    Closed,
+    Distribution,
+    Growth,
+    Measured,
+    Noted,
+    Opened,
+    Opener,
+    Passed,
+    Process,
+    Sampled,
+    Snapped,
+    Trouble,
+)
+from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
+from fingerprint.store import Store
+from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, telemetry
+
+MINUTE = 60_000_000_000
+PROVENANCE = Provenance("0.1.0", "3.11.7", 1000, "abcdef012345")
+OPENER = Opener(4711, 123456, "c0ffee00-0000-4000-8000-000000000000")
+_clock = itertools.count(1_750_000_000_000_000_000, 1_000_000)
+
+
+class Link(Section):
+    width: Seen[int] = config("lanes decide the bandwidth", "sample")
+    errors: Seen[int] = counter("replays cost bandwidth", "sample")
+
+
+class Bus(Section):
+    speed: Seen[int] = config("the speed of the bus", "sample", "kHz")
+    heat: Seen[int] = telemetry("a hot bus slows down", "sample", "mC")
+    links: Seen[Map[Link]] = config("which links there are", "sample")
+
+
+class Shell(Section):
+    environment: Seen[Map[Seen[str | Redacted]]] = config("variables steer programs", "sample", private=True)
+
+
+def bus(speed: int = 100, heat: int = 40_000) -> Bus:
+    links = {"0000:17:00.0": Link(width=16, errors=3), "0000:18:00.0": Link(width=Gap("denied", "root only"))}
+    return Bus(speed=speed, heat=heat, links=Map(links))
+
+
+def shell() -> Shell:
+    return Shell(environment=Map({"OMP_NUM_THREADS": "8", "HF_TOKEN": Redacted("abcdef012345", "5ec2e7")}))
+
+
+def snapshot(taken_at: int = 0, speed: int = 100, heat: int = 40_000, host: str = "h200x8") -> Snapshot:
+    readings = {
+        Key("bus"): reading_of(bus(speed, heat), 1.5),
+        Key("process", "main"): reading_of(shell()),
+        Key("stuck"): Reading("timed_out", "no answer within 1 s", 1000.0),
+    }
+    return Snapshot(new_id(), taken_at or next(_clock), 12.5, host, PROVENANCE, readings)
+
+
+def opened(name: str = "run-A", attempt: int = 1, benchmark: str = "decode", at: int = 0) -> Opened:
+    argv = ("python", "-m", "server", Redacted("abcdef012345", "a1b2"))
+    return Opened(at or next(_clock), name, attempt, benchmark, "h200x8", OPENER, argv, "/srv", ("bus/speed",), "0.1.0")
+
+
+def records(before: str, after: str) -> list[AnyRecord]:
+    """One of each kind but `opened`, in the order in which a run writes them."""
+    quantiles = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5)
+    facts: dict[str, Distribution | Growth] = {
+        "bus/heat": Distribution(7, 4.0, quantiles),
+        "bus/links/0000:17:00.0/errors": Growth(3, 9, 6, 60.0),
+    }
+    return [
+        Snapped(next(_clock), "before", before),
+        Passed(next(_clock), "process", reading_of(shell())),
+        Process(next(_clock), "process", "main.worker.1", reading_of(shell(), 2.5)),
+        Sampled(next(_clock), 300, 1, facts),
+        Measured(next(_clock), Metric("verify_ms", "ms", "lower", (19.2, 19.4), "log")),
+        Asked(next(_clock), "concurrency", {"clients": 8, "seed": None}),
+        Trouble(next(_clock), "the reader was replaced"),
+        Noted(next(_clock), "after the driver update"),
+        Snapped(next(_clock), "after", after),
+        Closed(next(_clock), "exited", 0),
+    ]
+
+
+def whole_run(store: Store, name: str = "run-A", benchmark: str = "decode", at: int = 0, speed: int = 100) -> str:
+    """A run as `run` writes it, on a bus of this speed."""
+    run_id = store.open_run(name, lambda attempt: opened(name, attempt, benchmark, at))
+    before, after = snapshot(at, speed), snapshot(at, speed)
+    store.save(before)
+    store.save(after)
+    for record in records(before.id, after.id):
+        store.append(run_id, record)
+    return run_id
+
+
+def short_run(store: Store, name: str = "run-A", benchmark: str = "decode", at: int = 0) -> str:
+    """Opened and closed at one moment, nothing else."""
+    run_id = store.open_run(name, lambda attempt: opened(name, attempt, benchmark, at))
+    store.append(run_id, Closed(at or next(_clock), "exited", 0))
+    return run_id
+
+
+def store_at(folder: Path) -> Store:
+    return Store.open(folder / "state" / "store.db")

@@ -1,0 +1,301 @@
+"""How a store opens: modes, broken files, other releases, other processes, other file systems."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fingerprint.store import NoStore, Store, StoreError, default_path, place, schema
+from tests.store.samples import opened, short_run, snapshot, store_at, whole_run
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_folder_and_all_files_are_private(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    whole_run(store)
+    assert mode_of(store.path.parent) == 0o700
+    files = {file.name: mode_of(file) for file in store.path.parent.iterdir()}
+    assert files == {"store.db": 0o600, "store.db-shm": 0o600, "store.db-wal": 0o600}
+
+
+def test_the_path_follows_the_environment() -> None:
+    assert default_path({"FINGERPRINT_STORE": "/x/y.db", "HOME": "/h"}) == Path("/x/y.db")
+    assert default_path({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == Path("/s/fingerprint/store.db")
+    assert default_path({"XDG_STATE_HOME": "s", "HOME": "/h"}) == Path("/h/.local/state/fingerprint/store.db")
+
+
+@pytest.mark.parametrize("content", [b"not a database " * 100, b"SQLite format 3\0" + b"\xff" * 8000])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(content)
+    for readonly in (False, True):
+        with pytest.raises(StoreError, match=f"{path} is (no SQLite database|damaged).*move it away"):
+            Store.open(path, readonly=readonly)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_store_says_so_where_it_is_read(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    run_id = whole_run(store)
+    store.close()
+    data = bytearray(store.path.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    store.path.write_bytes(data)
+    with pytest.raises(StoreError, match="is damaged"):
+        Store.open(store.path).records(run_id)
+
+
+def test_a_truncated_store_says_so(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    run_id = whole_run(store)
+    store.close()
+    os.truncate(store.path, 5000)
+    with pytest.raises(StoreError, match="is damaged"):
+        Store.open(store.path).records(run_id)
+
+
+def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "places.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE bookmark (url)")
+    connection.close()
+    with pytest.raises(StoreError, match="database of another program"):
+        Store.open(path)
+
+
+def test_a_newer_releases_store_is_refused_and_not_touched(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    before = store.path.read_bytes()
+    for readonly in (False, True):
+        with pytest.raises(StoreError, match=r"newer release .*schema 7, this one knows 1.*nothing was written"):
+            Store.open(store.path, readonly=readonly)
+    assert store.path.read_bytes() == before
+
+
+def older_store(path: Path) -> sqlite3.Connection:
+    store = Store.open(path)
+    whole_run(store)
+    store.close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    return connection
+
+
+def add_column(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE run ADD COLUMN cluster TEXT NOT NULL DEFAULT ''")
+
+
+def fill_column(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE run SET cluster = host || '-cluster'")
+
+
+def test_migrations_run_in_order_from_the_version_found(tmp_path: Path) -> None:
+    connection = older_store(tmp_path / "store.db")
+    steps = {1: add_column, 2: fill_column}
+    schema.prepare(connection, tmp_path, readonly=False, version=3, migrations=steps)
+    assert connection.execute("SELECT cluster FROM run").fetchall() == [("h200x8-cluster",)]
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM record")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    connection = older_store(tmp_path / "store.db")
+    with pytest.raises(sqlite3.OperationalError):
+        schema.prepare(connection, tmp_path, readonly=False, version=3, migrations={1: add_column, 2: fail})
+    connection.close()
+    with Store.open(tmp_path / "store.db") as store:
+        assert len(store.records(store.runs()[0].id)) == 11
+
+
+def test_an_older_store_open_for_reading_only_is_not_migrated(tmp_path: Path) -> None:
+    connection = older_store(tmp_path / "store.db")
+    with pytest.raises(StoreError, match="older release .*reading only"):
+        schema.prepare(connection, tmp_path, readonly=True, version=2, migrations={1: add_column})
+
+
+def test_reading_needs_a_store_and_makes_none(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "store.db"
+    with pytest.raises(NoStore, match="does not exist yet"):
+        Store.open(path, readonly=True)
+    assert not path.parent.exists()
+    path.parent.mkdir()
+    path.touch()  # its maker was killed before it made the tables
+    with pytest.raises(NoStore, match="holds nothing yet"):
+        Store.open(path, readonly=True)
+    whole_run(Store.open(path))
+    assert len(Store.open(path, readonly=True).runs()) == 1
+
+
+def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    short_run(store := store_at(tmp_path))
+    reader = Store.open(store.path, readonly=True)
+    with pytest.raises(StoreError, match="cannot be written"):
+        reader.save(snapshot())
+    reader.writable().save(snapshot())
+    assert len(reader.snapshots()) == 1
+
+
+READ = """
+import os, sqlite3, sys  # while the interpreter's files can still be read
+from pathlib import Path
+from fingerprint.store import Store, StoreError
+if os.geteuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+path = Path(sys.argv[1])
+print(len(Store.open(path, readonly=True).runs()))
+try:
+    Store.open(path)
+except StoreError as error:
+    print(error)
+"""
+
+
+def as_plain_user(path: Path) -> list[str]:
+    ran = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    return ran.stdout.splitlines()
+
+
+@pytest.fixture
+def shared() -> Iterator[Store]:
+    """Like a service's store that others may read; pytest's own folders are closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        store = store_at(Path(folder))
+        short_run(store)
+        yield store
+        store.path.parent.chmod(0o755)
+
+
+def test_another_users_readable_store_is_read_although_its_folder_cannot_be_written(shared: Store) -> None:
+    shared.close()
+    shared.path.chmod(0o444)
+    shared.path.parent.chmod(0o555)
+    count, refusal = as_plain_user(shared.path)
+    assert count == "1"
+    assert f"{shared.path} cannot be written by this user" in refusal
+
+
+def test_a_store_in_use_is_read_while_its_writer_has_it_open(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    reader = Store.open(store.path, readonly=True)
+    for count in range(3):
+        assert len(reader.runs()) == count
+        short_run(store)
+
+
+def test_a_writer_waits_for_another_and_then_says_that_it_is_locked(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    waiting = Store.open(store.path, patience=0.05)
+    with store._database.writing():
+        with pytest.raises(StoreError, match="locked by another process"):
+            waiting.save(snapshot())
+        assert waiting.runs() == ()  # readers are not kept waiting
+    waiting.save(snapshot())
+
+
+def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    blocker = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
+    blocker.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, lambda: blocker.execute("ROLLBACK"))
+    release.start()
+    short_run(store)
+    release.join()
+    blocker.close()
+
+
+def test_a_forked_child_writes_on_a_connection_of_its_own(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    short_run(store)
+    parents = store._database.connection()
+    child = os.fork()
+    if child == 0:
+        short_run(store)
+        os._exit(0 if store._database.connection() is not parents else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    short_run(store)
+    assert [row.attempt for row in store.runs()] == [1, 2, 3]
+    assert store._database.connection() is parents
+
+
+def test_a_store_that_was_moved_away_takes_no_more_writes(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    run_id = short_run(store)
+    store.path.rename(tmp_path / "elsewhere.db")
+    with pytest.raises(StoreError, match="moved or removed while it was in use"):
+        store.note(run_id, "lost")
+
+
+MOUNTS = r"""
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+23 22 0:31 / /home rw - nfs4 server:/home rw,vers=4.2
+24 23 8:2 / /home/local\040disk rw - xfs /dev/sdb1 rw
+25 22 0:40 / /mnt/ssh rw - fuse.sshfs user@host: rw
+26 22 8:3 / /mnt/usb rw - fuseblk /dev/sdc1 rw
+27 22 0:41 / /scratch rw - lustre 10.0.0.1@tcp:/s rw
+28 22 8:4 / /data rw - nfs server:/d rw
+29 28 8:4 / /data rw - ext4 /dev/sdd1 rw
+""".strip()
+
+
+@pytest.mark.parametrize(
+    ("path", "network"),
+    [
+        ("/var/lib/fingerprint/store.db", ""),
+        ("/home/a/.local/state/fingerprint/store.db", "nfs4"),
+        ("/home/local disk/store.db", ""),
+        ("/homework/store.db", ""),
+        ("/mnt/ssh/store.db", "fuse.sshfs"),
+        ("/mnt/usb/store.db", ""),
+        ("/scratch/a/store.db", "lustre"),
+        ("/data/store.db", ""),
+    ],
+)
+def test_network_file_systems_are_told_from_the_mounts(path: str, network: str) -> None:
+    assert place.network_of(Path(path), MOUNTS) == network
+
+
+def test_on_a_network_file_system_there_is_no_wal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = store_at(tmp_path)
+    short_run(local)
+    local.close()  # a local store that was moved to the network
+    monkeypatch.setattr(place, "_mountinfo", lambda: f"9 1 0:9 / {tmp_path.resolve()} rw - nfs4 server:/x rw")
+    with store_at(tmp_path) as store:
+        short_run(store)
+        assert store.network == "nfs4"
+        assert [file.name for file in store.path.parent.iterdir() if "wal" in file.name] == []
+        assert store._database.connection().execute("PRAGMA journal_mode").fetchone() == ("truncate",)
+        assert len(Store.open(store.path, readonly=True).runs()) == 2
+
+
+def test_a_full_store_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    run_id = whole_run(store)
+    pages = store._database.connection().execute("PRAGMA page_count").fetchone()[0]
+    store._database.connection().execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="no space is left"):
+        store.note(run_id, os.urandom(40_000).hex())
+    assert len(store.records(run_id)) == 11
+    assert not store._database.connection().in_transaction
+
+
+def test_a_run_whose_opening_fails_leaves_nothing(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        store.open_run("run-A", lambda attempt: opened("run-A", attempt // 0))
+    assert store.runs() == ()
