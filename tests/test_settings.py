@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -161,3 +162,11 @@ def test_accepted_settings_import_no_pydantic(tmp_path: Path) -> None:
     )
     environ = user_file(tmp_path, "budget_s = 2") | {"PYTHONPATH": os.pathsep.join(sys.path)}
     assert subprocess.run([sys.executable, "-c", code], env=environ, check=False).returncode == 0
+
+
+def test_the_readme_shows_every_setting_in_a_file_that_is_accepted(tmp_path: Path) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    _, _, rest = readme.partition("    # config.toml\n")
+    example = dedent(rest.partition("\n## ")[0])
+    found = values(user_file(tmp_path, example))
+    assert [value.key for value in found if value.origin == "default"] == []
