@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
 
 from fingerprint.sections import declared
 from probes.kit.facts import Fact, Section

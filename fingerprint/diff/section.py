@@ -123,11 +123,9 @@ class _Walk:
             return d
         x = d.before if a else given_at(self.a, d.names)
         y = d.after if b else given_at(self.b, d.names)
-        if x == y and not isinstance(x, Gap):
-            return None
-        if isinstance(x, Gap) or isinstance(y, Gap):
-            return d._replace(before=Gap("not_read") if a else d.before, after=d.after if a else Gap("not_read"))
-        return d._replace(before=x, after=y)
+        if _is_silent(x) or _is_silent(y) or (x is MISSING and y is MISSING):
+            return d._replace(before=NOT_READ if a else d.before, after=d.after if a else NOT_READ)
+        return None if x == y else d._replace(before=x, after=y)
 
     def _not_known(self, d: Difference) -> NotKnown:
         return NotKnown(
@@ -206,6 +204,11 @@ def _states(section: Section) -> dict[Names, Leaf]:
 
 def _code(value: Any) -> str:
     return value.code if isinstance(value, Gap) else "seen"
+
+
+def _is_silent(given: Any) -> bool:
+    """Whether it does not tell even that there was nothing."""
+    return isinstance(given, Gap) and given is not MISSING
 
 
 def _gap_detail(value: Any) -> str:

@@ -15,7 +15,7 @@ from fingerprint.runs.run import Run
 from fingerprint.sections import Blob, blob_of, decoder_of
 from fingerprint.snapshot import NOTHING, Key, Outcome, Reading, Snapshot
 from fingerprint.walk import MISSING, Difference, Names, differences, overlaid, value_at
-from probes.kit.facts import Gap, Section
+from probes.kit.facts import NOT_READ, Gap, Section
 
 Samples = Mapping[str, Union[Distribution, Growth]]
 
@@ -182,5 +182,5 @@ def assumed_of(resolved: Resolved, names: Names) -> bool:
 
 
 def given_at(resolved: Resolved, names: Names) -> Any:
-    """What exec was given there; a gap where that is not known."""
-    return MISSING if resolved.given is None else value_at(resolved.given, names)
+    """What exec was given there; MISSING for a key that it was not given, another gap where that is not known."""
+    return NOT_READ if resolved.given is None else value_at(resolved.given, names)

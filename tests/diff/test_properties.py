@@ -1,0 +1,94 @@
+"""What holds for any two sections."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fingerprint.diff import Changes, compare
+from fingerprint.sections import leaves
+from fingerprint.walk import differences
+from probes.kit.facts import NOT_READ, Gap, Map, Redacted
+from tests.diff.made_up import Device, Links, Made, known, made
+
+MIRRORED = {"appeared": "vanished", "vanished": "appeared", "went dark": "came to light", "came to light": "went dark"}
+
+gaps = st.sampled_from([NOT_READ, Gap("absent"), Gap("denied"), Gap("lost"), Gap("failed", "why")])
+numbers = gaps | st.integers(0, 3)
+words = gaps | st.sampled_from(["a", "b"])
+private = words | st.builds(Redacted, st.sampled_from("kl"), st.sampled_from("12"))
+keys = st.sampled_from(["0", "1", "x/y"])
+devices = st.builds(Device, limit=numbers)
+facts = st.fixed_dictionaries(
+    {
+        "mode": words, "after_mode": numbers, "ratio": numbers, "bytes": numbers, "name": words, "heat": numbers,
+        "links": st.builds(Links, width=gaps | st.integers(0, 8)),
+        "devices": gaps | st.builds(Map, st.dictionaries(keys, devices)),
+        "variables": gaps | st.builds(Map, st.dictionaries(keys, private)),
+    }
+)  # fmt: skip
+
+
+def compared(a: dict[str, Any], b: dict[str, Any]) -> Changes:
+    return compare(made(**a), made(**b), known=known)
+
+
+def lasting_paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    return (leaf.names for leaf in leaves(Made(**values)) if leaf.fact.lasting)
+
+
+@given(facts)
+def test_nothing_changed_from_a_section_to_itself(values: dict[str, Any]) -> None:
+    assert compared(values, values).changes == ()
+
+
+@given(facts, facts)
+def test_mirrored_sections_give_mirrored_changes(a: dict[str, Any], b: dict[str, Any]) -> None:
+    there, back = compared(a, b), compared(b, a)
+    assert there.ruled_out == back.ruled_out
+    mirrored = Counter(
+        (change.path, MIRRORED.get(change.verdict, change.verdict), repr(change.after), repr(change.before))
+        for folded in there.changes
+        for change in folded.changes
+    )
+    assert mirrored == Counter(
+        (change.path, change.verdict, repr(change.before), repr(change.after))
+        for folded in back.changes
+        for change in folded.changes
+    )
+
+
+@given(facts, facts)
+def test_every_lasting_path_is_a_change_or_not_known_or_ruled_out_and_only_one_of_these(
+    a: dict[str, Any], b: dict[str, Any]
+) -> None:
+    found = compared(a, b)
+    changed = [change.names for folded in found.changes for change in folded.changes]
+    unknown = [u.names for u in found.not_known]
+    assert len({*changed, *unknown}) == len(changed) + len(unknown)
+    told = {*changed, *unknown}
+    key_sets = {names[:-1] for names in told}  # a collection whose keys differ is told by its items
+    left = {
+        names
+        for names in {*lasting_paths(a), *lasting_paths(b)}
+        if not any(names[:end] in told for end in range(1, len(names) + 1))
+        and not (names in key_sets and _keys(a, names) != _keys(b, names))
+    }
+    assert sum(found.ruled_out.values()) == len(left)
+
+
+def _keys(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+    value = values.get(names[0])
+    return set(value.items) if isinstance(value, Map) and len(names) == 1 else None
+
+
+@given(facts, facts)
+def test_the_walk_is_empty_for_equal_sections_alone(a: dict[str, Any], b: dict[str, Any]) -> None:
+    width = (a["links"].width, b["links"].width)
+    beyond = any(isinstance(side, Gap) for side in width) or abs(width[0] - width[1]) > 1
+    same = Made(**{**a, "links": Links()}) == Made(**{**b, "links": Links()}) and (
+        a["links"] == b["links"] or not beyond
+    )
+    assert (not list(differences(Made(**a), Made(**b)))) == same
