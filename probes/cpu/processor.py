@@ -107,7 +107,7 @@ _LABELS: Mapping[str, tuple[str, ...]] = {
     "microcode": ("microcode",),
     "flags": ("flags", "Features", "features", "isa"),
 }
-_MHZ = re.compile(r"^(?:cpu MHz(?: dynamic)?|clock)\s*:\s*([\d.]+)", re.MULTILINE)
+_MHZ = re.compile(r"^(?:[cC][pP][uU] MHz(?: dynamic)?|clock)\s*:\s*([\d.]+)", re.MULTILINE)
 
 
 def processor(host: Host, cpuinfo: Seen[str]) -> Processor:
