@@ -60,23 +60,15 @@ class Replay(Host):
         return answer
 
 
-def record(
-    host: Host,
-    areas: Iterable[str] | None,
-    folder: str,
-    *,
-    stand_ins: Mapping[str, str] | None = None,
-    clear: bool = False,
-) -> None:
+def record(host: Host, areas: Iterable[str] | None, folder: str, stand_ins: Mapping[str, str] | None = None) -> None:
     """Reads the areas (None: all) of `host` and writes recording and snapshot into `folder`, which is made.
 
-    `stand_ins` replaces further words; `clear` leaves names, addresses and serial numbers as they are.
+    The answers are `anonymised` first, with `stand_ins` for further words.
     """
     recorder = Recorder(host)
     recorder.text(HOSTNAME)
     sections_of(recorder, areas)
-    answers = recorder.answers if clear else anonymised(recorder.answers, stand_ins or {})
-    save(answers, folder)
+    save(anonymised(recorder.answers, stand_ins), folder)
     expect(folder, areas)
 
 

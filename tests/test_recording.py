@@ -188,6 +188,17 @@ def test_a_recorded_host_replays_to_its_snapshot_and_a_changed_probe_can_write_i
     assert (folder / "snapshot.json").read_bytes() == first
 
 
+def test_a_secret_on_the_kernel_command_line_is_in_neither_file(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cmdline").write_text(
+        f"ro --auth-token {SECRET} ip=dhcp password={SECRET} url=http://me:{SECRET}@x/"
+    )
+    record(Host(root=str(tmp_path)), ["kernel"], str(tmp_path / "host"))
+    written = "".join(file.read_text() for file in (tmp_path / "host").iterdir())
+    assert "ip=dhcp" in written
+    assert SECRET not in written
+
+
 def test_a_recording_that_breaks_a_probe_shows_what_broke() -> None:
     sections = sections_of(Replay({("text", "/proc/cpuinfo"): 5}), ["cpu"])
     assert sections["cpu"]["failed"].startswith("TypeError: ")
