@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from fingerprint.diff.changes import Paired
 from fingerprint.diff.known import UNIT_FACTS
 from fingerprint.runs.effective import Standing
@@ -118,9 +120,9 @@ def under_keys_of(a: S, b: S, *, same_host: bool) -> tuple[S, tuple[Paired, ...]
         if _is_devices(ours) and _is_devices(theirs):
             found = pair_devices(ours.items, theirs.items, same_host=same_host)
             pairs += found
-            theirs = Map({_key(pair, ours.items): theirs.items[pair.b] for pair in found if pair.b})
-        changes[field] = theirs
-    return type(b)(**changes), tuple(pairs)
+            if any(pair.a and pair.b and pair.a != pair.b for pair in found):
+                changes[field] = Map({_key(pair, ours.items): theirs.items[pair.b] for pair in found if pair.b})
+    return (msgspec.structs.replace(b, **changes) if changes else b), tuple(pairs)
 
 
 def _key(pair: Paired, taken: Mapping[str, Section]) -> str:
