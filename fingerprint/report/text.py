@@ -25,6 +25,7 @@ from fingerprint.report.suspects import suspects
 from fingerprint.report.values import before_after, quantities, quantity
 
 SHOWN = 12
+UNKNOWN = 6
 DEVICES = 4
 DURING = "changed during the run"
 QUIET_PAIRS = ("same slot and unit", "same slot")
@@ -199,12 +200,12 @@ def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not diff.not_known:
         return
-    yield heading("Not known", f"{len(diff.not_known)}: equal or not, nobody can tell")
+    yield heading("Not known", "equal or not, nobody can tell")
     alike: dict[tuple[str, str, str], list[str]] = {}
     for unknown in diff.not_known:
         alike.setdefault((unknown.a, unknown.b, unknown.says), []).append(unknown.fact)
-    yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:SHOWN]], indent=2)
-    yield from _left_out(len(alike))
+    yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:UNKNOWN]], indent=2)
+    yield from _left_out(len(alike), UNKNOWN)
 
 
 def _unknown(key: tuple[str, str, str], facts: list[str]) -> tuple[Text, str]:
@@ -219,6 +220,6 @@ def _next(diff: Diff) -> Iterator[ConsoleRenderable]:
         yield from rows([(f"{number}.", step) for number, step in enumerate(diff.next, 1)], indent=2)
 
 
-def _left_out(count: int) -> Iterator[ConsoleRenderable]:
-    if count > SHOWN:
-        yield indented(f"and {count - SHOWN} more, all in --format json")
+def _left_out(count: int, shown: int = SHOWN) -> Iterator[ConsoleRenderable]:
+    if count > shown:
+        yield indented(f"and {count - shown} more, all in --format json")

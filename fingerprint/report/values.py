@@ -112,6 +112,8 @@ def _plain(value: Any) -> str:
         return f"({clean(str(value['gap'])).replace('_', ' ')})"
     if _is_private(value):
         return "(private)"
+    if isinstance(value, dict) and value.keys() == {"during"}:
+        return " then ".join(map(_plain, value["during"]))
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list):

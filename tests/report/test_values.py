@@ -28,6 +28,7 @@ JSON = st.recursive(
         (1, True, "", "1 -> true"),
         ("a\x1b[2Jb", "a\u202eb", "", "'a\\x1b[2Jb' -> 'a\\u202eb'"),
         ({"redacted": True}, {"redacted": True}, "", "(private) -> (another, private)"),
+        (0, {"during": [0, 512]}, "pages", "0 -> 0 then 512 pages"),
         ({"redacted": True}, "x", "", "(private) -> x"),
         ("a" * 40, "b" * 40, "", f"{'a' * 12}... -> {'b' * 12}..."),
         (["a", "b"], ["a"], "", "[a, b] -> [a]"),
