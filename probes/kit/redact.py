@@ -3,60 +3,127 @@
 Environment values are kept for names on an allow list. Everything else, and secrets in arguments and
 URLs, becomes a keyed digest (HMAC-SHA256) before anybody sees it: that two runs had the same value
 stays visible, the value does not. Rules on names alone hit too much (a TOKEN/KEY rule hits 48 of
-1,060 engine variables, 45 of them no secrets) and miss values, hence the allow list.
+1,060 engine variables, 45 of them no secrets) and miss values, hence the allow list; a secret that
+stands under an allowed name is found by its shape.
 """
 
 import hmac
 import os
 import re
-from typing import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from probes.kit.facts import Map, Redacted, Seen
 
-# Steering variables of the libraries and engines, and what decides how a program runs.
-ALLOWED_PREFIXES = (
-    "NCCL_", "CUDA_", "CUBLAS_", "CUDNN_", "NVSHMEM_", "NVIDIA_", "NVTE_", "UCX_", "UCC_", "OMPI_MCA_", "IBV_", "MLX5_",
-    "OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "BLIS_", "GOTO_", "NUMEXPR_", "TBB_", "TORCH_", "TORCHINDUCTOR_",
-    "TORCHDYNAMO_", "PYTORCH_", "TRITON_", "TRTLLM_", "VLLM_", "SGLANG_", "SGL_", "FLASHINFER_", "DG_", "JAX_", "XLA_",
-    "TF_XLA", "TF_CPP", "TF_NUM", "TF_GPU", "TF_ENABLE", "TF_FORCE", "TF_CUDNN", "RAY_", "GLOO_", "MALLOC_", "GLIBC_", "GLIBC_TUNABLES", "LD_", "PYTHON", "LC_", "HIP_", "ROCM_", "HSA_",
-    "GPU_", "MIOPEN_", "RCCL_", "GGML_", "LLAMA_", "OLLAMA_", "GOMAXPROCS", "GOGC", "GODEBUG", "NUMBA_",
+# Steering variables of libraries and engines. A prefix belongs to one project: LD_ alone is also LaunchDarkly's,
+# LC_ is what ssh lets anybody smuggle through.
+ALLOWED_PREFIXES = tuple(
+    # collectives and fabrics
+    "NCCL_ RCCL_ GLOO_ NVSHMEM_ UCX_ UCC_ OMPI_MCA_ PMIX_MCA_ PRTE_MCA_ I_MPI_ MPICH_ HCOLL_ SHARP_ IBV_"
+    " MLX5_ RDMAV_ FI_ PSM3_ CCL_ MSCCL_ MSCCLPP_ GDRCOPY_ DEEPEP_ DEEP_EP_ NIXL_ MOONCAKE_ MC_"
+    # devices and their libraries
+    " CUDA_ CUBLAS_ CUBLASLT_ CUDNN_ CUFFT_ CUSPARSE_ CUTLASS_ CUTE_ NVIDIA_ NVTE_ NVCC_ NVJITLINK_ HIP_"
+    " HIPBLASLT_ ROCM_ ROCR_ ROCBLAS_ TENSILE_ HSA_ GPU_ AMD_ MIOPEN_ AITER_ ZE_ SYCL_ TPU_ LIBTPU_ HABANA_"
+    " ASCEND_"
+    # compilers and frameworks
+    " TORCH_ TORCHINDUCTOR_ TORCHDYNAMO_ TORCHELASTIC_ AOT_INDUCTOR_ INDUCTOR_ PYTORCH_ KINETO_ TRITON_"
+    " TILELANG_ TVM_ JAX_ XLA_ TF_XLA TF_CPP TF_NUM TF_GPU TF_ENABLE TF_FORCE TF_CUDNN ONEDNN_ DNNL_ NUMBA_"
+    " FLA_ FLASHINFER_ FLASH_ATTENTION_ XFORMERS_ DG_ DEEP_GEMM_ ACCELERATE_"
+    # engines
+    " VLLM_ SGLANG_ SGL_ TRTLLM_ TLLM_ LMCACHE_ DYN_ RAY_ GGML_ LLAMA_ OLLAMA_ HF_HUB_ HF_XET_ TRANSFORMERS_"
+    " TOKENIZERS_"
+    # threads, arithmetic and memory
+    " OMP_ KMP_ GOMP_ MKL_ OPENBLAS_ GOTO_ BLIS_ NVPL_ ARMPL_ VECLIB_ NUMEXPR_ TBB_ RAYON_ HWLOC_ MALLOC_"
+    " TCMALLOC_ MIMALLOC_ JEMALLOC_ PYTHON".split()
 )  # fmt: skip
 ALLOWED_NAMES = frozenset(
-    "PATH LANG LANGUAGE TZ VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE"
-    " NODE_RANK MASTER_PORT TOKENIZERS_PARALLELISM TRANSFORMERS_OFFLINE HF_HUB_OFFLINE HF_HOME XDG_CACHE_HOME TMPDIR"
-    " HOME SHELL TERM COLUMNS LINES CI NO_COLOR PWD".split()
-)
-# Names that a prefix above would let through although they hold a secret.
-SECRET_NAME = re.compile(
-    r"(?:^|_)(?:SECRETS?|PASSWORDS?|PASSWD|CREDENTIALS?|API_?KEYS?|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|(?:AUTH|ACCESS|BEARER|HF|HUB)_TOKEN|TOKEN|AUTH)$",
-    re.IGNORECASE,
-)
-_NOT_SECRET = re.compile(r"(?:PER|MAX|NUM|SPEC)_TOKEN$", re.IGNORECASE)
-# Belong to the session or the job, differ in every run and never move a number.
-SESSION_NAMES = frozenset(
-    "_ SHLVL OLDPWD INVOCATION_ID JOURNAL_STREAM SYSTEMD_EXEC_PID MANAGERPID XDG_SESSION_ID XDG_RUNTIME_DIR"
-    " XDG_SESSION_TYPE XDG_SESSION_CLASS DBUS_SESSION_BUS_ADDRESS WINDOWID DISPLAY TMUX TMUX_PANE STY TERM_SESSION_ID"
-    " BUILD_ID BUILD_NUMBER BUILD_TAG BUILD_URL CI_JOB_ID CI_PIPELINE_ID RUNNER_TRACKING_ID HOSTNAME"
-    " PYTEST_CURRENT_TEST PYTEST_XDIST_TESTRUNUID".split()
-)
-SESSION_PREFIXES = ("SSH_", "SLURM_JOB", "SLURM_STEP", "SLURM_TASK", "PBS_JOB", "LSB_JOB", "FLUX_JOB", "GITHUB_RUN")
+    # how a program is found, linked and started
+    "PATH HOME SHELL TMPDIR VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV CONDA_SHLVL PYENV_VERSION"
+    " LOADEDMODULES LD_LIBRARY_PATH LD_PRELOAD LD_AUDIT LD_BIND_NOW LD_BIND_NOT LD_DEBUG LD_PROFILE"
+    " LD_ORIGIN_PATH LD_HWCAP_MASK LD_USE_LOAD_BIAS GLIBC_TUNABLES GCONV_PATH LIBRARY_PATH CPATH CUDAHOSTCXX"
+    " CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CMAKE_BUILD_TYPE MAX_JOBS MAKEFLAGS VERBOSE"
+    # language and time
+    " LANG LANGUAGE TZ LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME NO_COLOR CI"
+    " DEBIAN_FRONTEND"
+    # run times
+    " GOMAXPROCS GOGC GOMEMLIMIT GODEBUG NODE_OPTIONS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RUST_BACKTRACE"
+    " JAVA_TOOL_OPTIONS"
+    # ranks
+    " RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK ROLE_RANK NODE_RANK NNODES NPROC_PER_NODE"
+    " PMI_RANK PMI_SIZE OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK SLURM_PROCID"
+    " SLURM_LOCALID SLURM_NODEID SLURM_NTASKS SLURM_NNODES SLURM_CPUS_PER_TASK SLURM_CPU_BIND SLURM_MEM_BIND"
+    # engines, where a name has no prefix of its own
+    " HF_HOME HF_DATASETS_OFFLINE XDG_CACHE_HOME Q_SCALE_CONSTANT K_SCALE_CONSTANT V_SCALE_CONSTANT IS_H200"
+    " DO_NOT_TRACK".split()
+)  # fmt: skip
 
-_SECRET_FLAG = re.compile(
-    r"^--?[\w-]*(?:api[-_]?key|secret|password|passwd|auth[-_]?token|access[-_]?token|hf[-_]?token|bearer|credentials?)$",
+# Belong to the terminal, login, job or start; differ in every run and never move a number.
+SESSION_NAMES = frozenset(
+    "_ SHLVL PWD OLDPWD INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET SYSTEMD_EXEC_PID MANAGERPID MANAGERPIDFDID"
+    " MEMORY_PRESSURE_WATCH MEMORY_PRESSURE_WRITE MAINPID LISTEN_PID LISTEN_FDS WATCHDOG_PID XDG_SESSION_ID"
+    " XDG_RUNTIME_DIR XDG_SESSION_TYPE XDG_SESSION_CLASS XDG_SESSION_DESKTOP XDG_CURRENT_DESKTOP XDG_SEAT"
+    " XDG_VTNR XAUTHORITY DBUS_SESSION_BUS_ADDRESS GPG_AGENT_INFO GPG_TTY TERM TERM_PROGRAM"
+    " TERM_PROGRAM_VERSION TERM_SESSION_ID TERMCAP COLORTERM COLORFGBG COLUMNS LINES LS_COLORS PS1 ID DISPLAY"
+    " WAYLAND_DISPLAY TMUX TMUX_PANE STY VTE_VERSION SECURITYSESSIONID HISTFILE EDITOR VISUAL PAGER LESSOPEN"
+    " LESSCLOSE MAIL SUDO_COMMAND SUDO_USER SUDO_UID SUDO_GID NAME POD_NAME POD_IP POD_UID BUILD_ID"
+    " BUILD_NUMBER BUILD_TAG BUILD_URL BUILD_DISPLAY_NAME EXECUTOR_NUMBER CI_JOB_ID CI_JOB_URL"
+    " CI_JOB_STARTED_AT CI_PIPELINE_ID CI_PIPELINE_IID CI_PIPELINE_URL CI_COMMIT_SHA CI_COMMIT_SHORT_SHA"
+    " RUNNER_TRACKING_ID JOB_ID MASTER_PORT VLLM_DP_MASTER_PORT SGLANG_RUN_ID TORCHELASTIC_RUN_ID RAY_JOB_ID"
+    " RAY_NODE_ID RAY_WORKER_ID RAY_RAYLET_PID OMPI_COMM_WORLD_JOBID PMIX_NAMESPACE PMIX_SERVER_TMPDIR"
+    " ORTE_HNP_DAEMON_URI HYDI_CONTROL_FD PMI_FD PMI_PORT PMI_ID PYTEST_CURRENT_TEST PYTEST_XDIST_WORKER"
+    " PYTEST_XDIST_TESTRUNUID FINGERPRINT_RUN".split()
+)  # fmt: skip
+SESSION_PREFIXES = tuple(
+    "SSH_ SLURM_JOB SLURM_STEP SLURM_TASK_PID SLURM_SRUN SLURM_LAUNCH SLURM_TOPOLOGY SLURMD_ SLURM_GTIDS"
+    " PBS_JOB LSB_JOB FLUX_JOB GITHUB_RUN GITHUB_SHA BUILDKITE_ PMIX_SERVER_URI VSCODE_ KITTY_ WEZTERM_"
+    " ALACRITTY_ KONSOLE_ ITERM_ GNOME_TERMINAL_".split()
+)
+
+# Names that a prefix above would let through although they hold a secret. A word in front of TOKEN that counts
+# or places tokens, or of KEY that names a key of a table, makes it none.
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:SECRETS?|\w*PASSWORDS?|PASSWD|PASSPHRASE|PASS|CREDENTIALS?|CREDS?|COOKIES?|BEARER|AUTH|AUTHORIZATION|API_?KEYS?|"
+    r"KEYS?|KEY_ID|TOKENS?|TOKEN_ID|SIGNATURE|DSN)$"
+    r"|SECRET_|PRIVATE_KEY|ACCESS_KEY|AUTH_CONFIG|API_?KEY",
     re.IGNORECASE,
 )
-_URL_SECRET = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^/@\s]+)@", re.IGNORECASE)
-_TOKEN_SHAPE = re.compile(r"\b(?:sk-[\w-]{16,}|hf_\w{16,}|gh[pousr]_\w{20,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{20,}\.[\w.-]+)")
+_NOT_SECRET = re.compile(
+    r"(?:^|_)(?:(?:PER|MAX|MIN|NUM|SPEC|EOS|BOS|PAD|STOP)_TOKENS?|(?:GRAPH|CACHE|SORT)_KEYS?)$", re.IGNORECASE
+)
+
+_FLAG_WITH_SECRET = re.compile(
+    r"^--?[\w.-]*(?:(?:api|access|secret|private|admin|auth|signing|encryption|license|account|wandb|sas)[-_]?keys?|secret|passwords?|passwd|"
+    r"passphrase|bearer|credentials?|cookie|token)$|^--(?:key|auth|pass|user)$",
+    re.IGNORECASE,
+)
+_FLAG_WITHOUT_SECRET = re.compile(r"(?:per|max|min|num|spec|eos|bos|pad|stop|mask|image)[-_]token$", re.IGNORECASE)
+_FLAG_WITH_VARIABLE = re.compile(r"^(?:-e|--env|--build-arg)$")
+_ASSIGNMENT = re.compile(r"^(?:--(?:env|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
+
+# Secrets by their shape, wherever they stand.
+_SHAPES = re.compile(
+    r"\b[a-z][a-z0-9+.-]{0,20}://[^/@\s]{0,400}@"  # user or password in a URL
+    r"|[?&](?:[\w-]*token|sig|signature|[\w-]*key|secret|password|x-amz-[\w-]+|credential)=[^&\s]"  # signed URLs
+    r"|\b(?:authorization|proxy-authorization|x-api-key|cookie|bearer)\b\W{1,4}\w"  # headers
+    r"|\b(?:[\w-]{0,40}[_-])?(?:api[_-]?key|access[_-]?key|secret|secret[_-]?key|password|passwd|auth[_-]?token)[\"']?\s*[:=]\s*[\"']?[^\s\"',}]"
+    r"|-----BEGIN "
+    r"|\b(?:sk|pk|rk)-[\w-]{16,}|\bhf_\w{16,}|\bgh[opsur]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abeprs]-[\w-]{10,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}|\bnvapi-[\w-]{20,}|\bnpm_\w{30,}|\bpypi-[\w-]{40,}"
+    r"|\bdckr_pat_[\w-]{20,}|\beyJ[\w-]{16,}\.[\w-]{8,}",
+    re.IGNORECASE,
+)  # fmt: skip
 
 
 class Redactor:
     """Turns private values into Redacted ones under one key.
 
     `key_id` is public and derived from the key, so that two hosts that share a key can be compared.
+    `allow`: more variables whose values are kept in clear, `NAME` or `PREFIX*`, unless they hold a secret's shape.
     """
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, allow: Iterable[str] = ()) -> None:
         self._key = key
+        self._names = frozenset(allow)
+        self._prefixes = tuple(name[:-1] for name in self._names if name.endswith("*"))
         self.key_id = hmac.new(key, b"fingerprint key id", "sha256").hexdigest()[:12]
 
     @classmethod
@@ -65,54 +132,76 @@ class Redactor:
         return cls(os.urandom(32))
 
     def redacted(self, value: str) -> Redacted:
-        return Redacted(self.key_id, hmac.new(self._key, value.encode(), "sha256").hexdigest()[:32])
+        """Lone surrogates, which os.environ holds for bytes that are no UTF-8, are hashed as they are."""
+        digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+        return Redacted(self.key_id, digest[:32])
 
     def variable(self, name: str, value: str) -> str | Redacted:
-        """The value of an environment variable, in clear only when its name is allowed and no secret."""
-        if is_allowed(name) and not _TOKEN_SHAPE.search(value) and not _URL_SECRET.search(value):
-            return value
-        return self.redacted(value)
+        """The value of an environment variable, in clear only when its name is allowed and it is no secret."""
+        return value if self._allows(name) and not has_secret(value) else self.redacted(value)
+
+    def _allows(self, name: str) -> bool:
+        return is_allowed(name) or name in self._names or name.startswith(self._prefixes)
 
     def environment(self, variables: Mapping[str, str]) -> Map[Seen[str | Redacted]]:
         return Map({name: self.variable(name, value) for name, value in sorted(variables.items())})
 
     def environ(self, text: str) -> Map[Seen[str | Redacted]]:
-        """Of /proc/PID/environ: NUL-separated NAME=VALUE; an entry without a name is dropped."""
-        pairs = (entry.partition("=") for entry in text.split("\0") if entry)
-        return self.environment({name: value for name, _, value in pairs if name})
+        """Of /proc/PID/environ: NUL-separated NAME=VALUE. Of a name that stands twice the first counts, as in
+        getenv(3). What has no `=` is no variable: titles that a program wrote over its environment."""
+        pairs = (entry.partition("=") for entry in reversed(text.split("\0")))
+        return self.environment({name: value for name, equals, value in pairs if name and equals})
 
     def cmdline(self, text: str) -> tuple[str | Redacted, ...]:
         """Of /proc/PID/cmdline: each argument ended by NUL."""
-        return self.arguments(text.rstrip("\0").split("\0") if text.strip("\0") else [])
+        return self.arguments(text.removesuffix("\0").split("\0")) if text.strip("\0") else ()
 
-    def arguments(self, argv: list[str]) -> tuple[str | Redacted, ...]:
-        """The arguments with whole secrets redacted: the value after a secret flag, `--flag=value` after
-        its `=`, and any argument that holds a URL with a user or looks like a token."""
-        clear: list[str | Redacted] = []
-        after_secret = False
-        for argument in argv:
-            clear.append(self.redacted(argument) if after_secret else self._argument(argument))
-            after_secret = bool(_SECRET_FLAG.match(argument)) and not after_secret
-        return tuple(clear)
+    def arguments(self, argv: Sequence[str]) -> tuple[str | Redacted, ...]:
+        """As many as there were. A secret's whole argument is redacted: the value after a secret flag,
+        `--flag=value`, an assignment to a private variable, and whatever has a secret's shape."""
+        before = ("", *argv)
+        return tuple(
+            self.redacted(argument) if self._is_private(flag, argument) else argument
+            for flag, argument in zip(before, argv)  # noqa: B905  # one longer by construction
+        )
 
-    def _argument(self, argument: str) -> str | Redacted:
-        flag, equals, value = argument.partition("=")
-        secret = equals and (_SECRET_FLAG.match(flag) or (SECRET_NAME.search(flag) and not _NOT_SECRET.search(flag)))
-        if secret:
-            mark = self.redacted(value)
-            return f"{flag}=hmac:{mark.key}:{mark.digest}"
-        if _URL_SECRET.search(argument) or _TOKEN_SHAPE.search(argument):
-            return self.redacted(argument)
-        return argument
+    def _is_private(self, flag: str, argument: str) -> bool:
+        """Whether the argument, which stands behind `flag`, holds a secret."""
+        if _is_secret_flag(flag) and not (_is_secret_flag(argument) or argument.startswith("--")):
+            return True
+        name, equals, value = argument.partition("=")
+        if equals and value and _is_secret_flag(name):
+            return True
+        return self._assigns_privately(flag, argument) or has_secret(argument)
+
+    def _assigns_privately(self, flag: str, argument: str) -> bool:
+        """`NAME=value` of a secret's name; behind docker's `-e` of any name that is not allowed."""
+        assignment = _ASSIGNMENT.match(argument)
+        if not assignment:
+            return False
+        handed_over = _FLAG_WITH_VARIABLE.match(flag) or argument.startswith("-")
+        return not self._allows(assignment["name"]) if handed_over else is_secret_name(assignment["name"])
+
+
+def has_secret(value: str) -> bool:
+    """Whether something in the value has the shape of a secret, whatever its name."""
+    return _SHAPES.search(value) is not None
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of this name holds a secret."""
+    return _SECRET_NAME.search(name) is not None and _NOT_SECRET.search(name) is None
 
 
 def is_allowed(name: str) -> bool:
     """Whether an environment variable of this name may be kept in clear."""
-    if SECRET_NAME.search(name) and not _NOT_SECRET.search(name):
-        return False
-    return name in ALLOWED_NAMES or name.startswith(ALLOWED_PREFIXES)
+    return (name in ALLOWED_NAMES or name.startswith(ALLOWED_PREFIXES)) and not is_secret_name(name)
 
 
 def is_session(name: str) -> bool:
     """Whether a variable identifies a session or job: such a one is never a change."""
     return name in SESSION_NAMES or name.startswith(SESSION_PREFIXES)
+
+
+def _is_secret_flag(flag: str) -> bool:
+    return _FLAG_WITH_SECRET.match(flag) is not None and _FLAG_WITHOUT_SECRET.search(flag) is None
