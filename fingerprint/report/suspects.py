@@ -66,11 +66,11 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
     if suspect.facts[1:]:
         yield "also", listed(suspect.facts[1:], 5)
     if suspect.mechanism:
-        yield "moves", " -> ".join(suspect.mechanism)
+        yield "why", " -> ".join(suspect.mechanism)
     if suspect.explains:
         yield "explains", _range(suspect.explains.low, suspect.explains.high, suspect.explains.unit)
     elif suspect.explains_why_not:
-        yield "explains", f"(unknown) {suspect.explains_why_not}"
+        yield "explains", f"unknown: {suspect.explains_why_not}"
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
     yield from (("against", _evidence(item)) for item in suspect.against)
     if suspect.consequences:

@@ -26,6 +26,7 @@ from fingerprint.report.values import before_after, quantities, quantity
 
 SHOWN = 12
 UNKNOWN = 6
+SEEN = 5
 DEVICES = 4
 DURING = "changed during the run"
 QUIET_PAIRS = ("same slot and unit", "same slot")
@@ -182,8 +183,8 @@ def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not diff.during:
         return
     yield heading("Seen while they ran")
-    yield from rows([_during(item) for item in diff.during[:SHOWN]], indent=2)
-    yield from _left_out(len(diff.during))
+    yield from rows([_during(item) for item in diff.during[:SEEN]], indent=2)
+    yield from _left_out(len(diff.during), SEEN)
 
 
 def _during(item: During) -> tuple[Text, str]:
