@@ -29,6 +29,7 @@ SNAPSHOT = "snapshot.json"
 HOSTNAME = "/proc/sys/kernel/hostname"
 NOT_RECORDED = Gap("not_read", "not recorded")
 
+Folder = Union[str, os.PathLike[str]]
 # (call, key) -> the answer, as Host's method of that name returns it.
 Answers = Mapping[tuple[str, str], Any]
 
@@ -60,7 +61,7 @@ class Replay(Host):
         return answer
 
 
-def record(host: Host, areas: Iterable[str] | None, folder: str, stand_ins: Mapping[str, str] | None = None) -> None:
+def record(host: Host, areas: Iterable[str] | None, folder: Folder, stand_ins: Mapping[str, str] | None = None) -> None:
     """Reads the areas (None: all) of `host` and writes recording and snapshot into `folder`, which is made.
 
     The answers are `anonymised` first, with `stand_ins` for further words.
@@ -72,7 +73,7 @@ def record(host: Host, areas: Iterable[str] | None, folder: str, stand_ins: Mapp
     expect(folder, areas)
 
 
-def expect(folder: str, areas: Iterable[str] | None = None) -> None:
+def expect(folder: Folder, areas: Iterable[str] | None = None) -> None:
     """Writes the snapshot of a recording anew: after a probe has changed, when the difference is meant."""
     sections = sections_of(Replay(load(folder)), areas)
     _write(os.path.join(folder, SNAPSHOT), msgspec.json.format(msgspec.json.encode(sections), indent=1))
@@ -106,7 +107,7 @@ def _is_not_read(value: Any) -> bool:
     return isinstance(value, dict) and value.get("$") == "gap" and value["code"] == "not_read"
 
 
-def save(answers: Answers, folder: str) -> None:
+def save(answers: Answers, folder: Folder) -> None:
     """Writes the recording; a question answered `not_read` is left out, as that is a replay's answer anyway."""
     os.makedirs(folder, exist_ok=True)
     told = {question: answer for question, answer in answers.items() if answer != NOT_RECORDED}
@@ -114,7 +115,7 @@ def save(answers: Answers, folder: str) -> None:
     _write(os.path.join(folder, RECORDING), f"[\n{rows}\n]\n".encode())
 
 
-def load(folder: str) -> Answers:
+def load(folder: Folder) -> Answers:
     """The recording in `folder`. Raises ValueError, in words, for what is none."""
     path = os.path.join(folder, RECORDING)
     try:

@@ -42,12 +42,12 @@ def main() -> int:
     parser.add_argument("--replace", metavar=("OLD", "NEW"), nargs=2, action="append", default=[])
     asked = parser.parse_args()
     if asked.this:
-        record(Host(), None, str(HOSTS / asked.this), stand_ins=dict(asked.replace))
+        record(Host(), None, HOSTS / asked.this, stand_ins=dict(asked.replace))
         return 0
     corpus = os.environ.get("FINGERPRINT_CORPUS")
     for folder in sorted(path.parent for path in HOSTS.glob("*/recording.json")):
         if not (corpus and folder.name in TREES):
-            expect(str(folder))
+            expect(folder)
     for name in TREES if corpus else ():
         record_tree(name, Path(corpus or ""))
     return 0
@@ -60,7 +60,7 @@ def record_tree(name: str, corpus: Path) -> None:
         sys.exit(f"FINGERPRINT_CORPUS={corpus} holds no {archive}: {name} was not recorded")
     with tempfile.TemporaryDirectory() as folder:
         unpack(found[0], Path(folder))
-        record(Host(root=f"{folder}/{root}"), None, str(HOSTS / name), stand_ins=stand_ins)
+        record(Host(root=f"{folder}/{root}"), None, HOSTS / name, stand_ins=stand_ins)
 
 
 def unpack(archive: Path, folder: Path) -> None:
