@@ -14,12 +14,12 @@ import socket
 import termios
 import time
 import tty
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fingerprint.runs.fork import fork_bare
 from fingerprint.runs.relay import Relay
-from fingerprint.runs.wrap import Action, Command
+from fingerprint.runs.wrap import Command
 
 TAIL = 4 << 20  # bytes that are kept for the reader
 CHUNK = 1 << 16
@@ -61,7 +61,7 @@ class Tail:
 
 
 class Pump:
-    """A running pump. `actions` go to the command's start; call `started` once it runs.
+    """A running pump. `streams` go to the command's start; call `started` once it runs.
 
     fileno() is readable when `resized` is to be asked, or the pump has ended.
     """
@@ -80,12 +80,9 @@ class Pump:
             os.close(channel.pump_end)
 
     @property
-    def actions(self) -> list[Action]:
-        return [
-            (os.POSIX_SPAWN_DUP2, channel.command_end, stream)
-            for channel in self._channels
-            for stream in channel.streams
-        ]
+    def streams(self) -> Mapping[int, int]:
+        """What the command is to have in the place of its streams."""
+        return {stream: channel.command_end for channel in self._channels for stream in channel.streams}
 
     def started(self) -> None:
         """Lets go of the command's ends: from now on the pump ends when the command's are closed."""

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from fingerprint.runs.fork import fork_bare
+from fingerprint.runs.wrap import Inherited
 
 MOMENT = 0.05  # seconds: how much later than we the witness may be woken, or signalled, on a busy host
 
@@ -79,9 +80,10 @@ class Relay:
         os.waitpid(self._pid, 0)
 
     @property
-    def mask(self) -> frozenset[int]:
-        """The blocked signals as they were before: those of the command."""
-        return frozenset(self._mask)
+    def inherited(self) -> Inherited:
+        """The signals as they were before: the command is to have them so."""
+        ignored = (number for number, handler in self._caught.items() if handler == signal.SIG_IGN)
+        return Inherited(frozenset(self._mask), frozenset(ignored))
 
     def filenos(self) -> tuple[int, ...]:
         return tuple(end.fileno() for end in (self._arrivals, self._witness) if end.fileno() >= 0)

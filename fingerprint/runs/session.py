@@ -32,7 +32,7 @@ from fingerprint.runs.relay import Relay
 from fingerprint.runs.sampling import Sampling, Saving
 from fingerprint.runs.timetable import Timetable, process_readings, saves, ticks
 from fingerprint.runs.watch import Duty, watch
-from fingerprint.runs.wrap import Command, Ended, inherited_environment, own_peak, start
+from fingerprint.runs.wrap import Command, Ended, Start, inherited_environment, own_peak, start
 from fingerprint.snapshot import Job, Key, Reading, Snapshot, reading_of
 from fingerprint.version import __version__
 from probes.kit.facts import Section, seen_or
@@ -132,7 +132,7 @@ class Session:
 
     def _start(self, pump: Pump | None) -> Ended:
         peak = self._try("our own size", own_peak) or 0
-        command = start(self._plan.argv, self._env, self._relay.mask, pump.actions if pump else ())
+        command = start(Start(self._plan.argv, self._env, self._relay.inherited, pump.streams if pump else {}))
         if pump:
             pump.started()
         if isinstance(command, Ended):

@@ -1,7 +1,7 @@
 """The command as our child: as if it had been started directly.
 
-It keeps our process group, streams, inherited descriptors, signal mask and ignored signals. posix_spawn(3)
-gives an exec error back as an error of the call, so what was not found is known before anything runs.
+It keeps our process group, streams, inherited descriptors, signal mask and ignored signals.
+posix_spawn(3) would be shorter, but glibc's leaves signals 32 and 33 ignored in the child (2.36, spawni.c).
 """
 
 import contextlib
@@ -11,8 +11,8 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -24,8 +24,6 @@ NOT_FOUND = 127
 # Python ignores these at its start (Modules/signalmodule.c), and an ignored signal is inherited over exec.
 # What they were before cannot be known any more; a shell gives the default.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
-
-Action = tuple[int, ...]
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -96,43 +94,94 @@ class Command:
             return False
 
 
-def start(
-    argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int] = (), actions: Sequence[Action] = ()
-) -> Command | Ended:
-    """Starts `argv`, found on PATH. mask: its blocked signals. actions: those of os.posix_spawn.
+class Inherited(NamedTuple):
+    """What of the signals that fingerprint itself was started with it has changed since, and the command is to have."""
+
+    blocked: frozenset[int] = frozenset()
+    ignored: frozenset[int] = frozenset()
+
+
+class Start(NamedTuple):
+    """What exec is given. streams: descriptor -> the one to put in its place."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    inherited: Inherited = Inherited()
+    streams: Mapping[int, int] = {}
+
+
+def start(given: Start) -> Command | Ended:
+    """Starts the program, found on the PATH of the environment.
 
     Ended where exec refused it: 127 for ENOENT, 126 for anything else, as env(1) decides.
     """
-    began = time.monotonic()
+    report, theirs = os.pipe()
+    # Whatever is sent to the group from here on waits until the command has the dispositions it is to have.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    pid = os.fork()
+    if pid == 0:
+        _become(given, theirs)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    os.close(theirs)
+    with open(report, "rb") as file:
+        began, _, refused = file.read().partition(b" ")
+    if not refused:
+        return Command(pid, float(began))
+    os.waitpid(pid, 0)
+    why = f"{given.argv[0]}: {os.strerror(int(refused))}"
+    if int(refused) == errno.ENOENT:
+        return Ended("not found", NOT_FOUND, why)
+    return Ended("not executable", NOT_EXECUTABLE, why)
+
+
+def _become(given: Start, report: int) -> NoReturn:
+    """In the child: tells when it execs, and the error where it cannot. exec closes the report."""
     try:
-        return Command(_spawn(argv, env, mask, actions), began)
+        for old, new in given.streams.items():
+            os.dup2(new, old)
+        _give_signals_back(given.inherited)
+        os.write(report, repr(time.monotonic()).encode())
+        _exec(list(given.argv), given.env)
     except OSError as error:
-        why = f"{argv[0]}: {os.strerror(error.errno or 0)}"
-        if error.errno == errno.ENOENT:
-            return Ended("not found", NOT_FOUND, why)
-        return Ended("not executable", NOT_EXECUTABLE, why)
+        os.write(report, b" %d" % (error.errno or 0))
+    finally:
+        os._exit(NOT_EXECUTABLE)
 
 
-def _spawn(argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int], actions: Sequence[Action]) -> int:
-    def spawn(program: str, arguments: list[str]) -> int:
-        return os.posix_spawnp(
-            program, arguments, env, file_actions=actions, setsigmask=mask, setsigdef=_PYTHON_IGNORES
-        )
+def _give_signals_back(inherited: Inherited) -> None:
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)) or number in _PYTHON_IGNORES:
+            signal.signal(number, signal.SIG_IGN if number in inherited.ignored else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, inherited.blocked)
 
+
+def _exec(argv: list[str], env: Mapping[str, str]) -> NoReturn:
+    """As execvp(3): the search goes on past what is missing or may not be executed; the latter is told in the end."""
+    refusals = [_refusal(path, argv, env) for path in _candidates(argv[0], env)]
+    raise next((error for error in refusals if error.errno == errno.EACCES), refusals[0])
+
+
+def _refusal(path: str, argv: list[str], env: Mapping[str, str]) -> OSError:
+    """Why the search goes on; it does not where the file is executed. Any other error ends it."""
     try:
-        return spawn(argv[0], list(argv))
+        _exec_file(path, argv, env)
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        return error
+
+
+def _exec_file(path: str, argv: list[str], env: Mapping[str, str]) -> NoReturn:
+    try:
+        os.execve(path, argv, env)  # the command itself
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
     # A script without #!: execvp(3), and with it env(1) and every shell, hands it to /bin/sh.
-    return spawn("/bin/sh", ["/bin/sh", _found(argv[0], env), *argv[1:]])
+    os.execve("/bin/sh", ["/bin/sh", path, *argv[1:]], env)
 
 
-def _found(program: str, env: Mapping[str, str]) -> str:
-    if "/" in program:
-        return program
-    candidates = (os.path.join(folder, program) for folder in os.get_exec_path(env))
-    return next((path for path in candidates if os.access(path, os.X_OK)), program)
+def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
+    return [program] if "/" in program else [os.path.join(folder, program) for folder in os.get_exec_path(env)]
 
 
 def inherited_environment() -> dict[str, str]:

@@ -1,0 +1,105 @@
+"""Runs as processes: each test sees what a shell, a terminal or a supervisor would."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fingerprint.runs.record import AnyRecord
+
+CHECKOUT = Path(__file__).parents[2]
+decode = msgspec.json.Decoder(AnyRecord).decode
+
+
+def until(condition: Callable[[], Any], seconds: float = 15.0) -> Any:
+    """What `condition` returned when it first was true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.01)
+    return found
+
+
+class Starter:
+    """Starts runs whose records go to a file of the test's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.records_file = folder / "records"
+
+    def argv(self, *command: str, **options: str) -> list[str]:
+        flags = [word for name, value in options.items() for word in (f"--{name}", value)]
+        return [sys.executable, "-m", "tests.runs.started", str(self.records_file), *flags, "--", *command]
+
+    def __call__(self, *command: str, **more: Any) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            self.argv(*command), cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=False, **more
+        )
+
+    def popen(self, *command: str, options: Mapping[str, str] | None = None, **more: Any) -> "subprocess.Popen[str]":
+        argv = self.argv(*command, **(options or {}))
+        return subprocess.Popen(argv, cwd=CHECKOUT, text=True, **{"stdout": subprocess.PIPE, **more})
+
+    def records(self, kind: type | None = None) -> list[Any]:
+        lines = self.records_file.read_bytes().splitlines() if self.records_file.exists() else []
+        found = [decode(line) for line in lines]
+        return [record for record in found if kind is None or isinstance(record, kind)]
+
+
+class Terminal:
+    """A command on a terminal of its own, as in a terminal emulator."""
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(CHECKOUT)
+            os.execvpe(argv[0], list(argv), dict(env))
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def expect(self, text: str, seconds: float = 20.0) -> str:
+        """Everything up to and with `text`, which is taken."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"no {text!r} in {self.seen!r}"
+            try:
+                self.seen += os.read(self.master, 65536).decode(errors="replace")
+            except OSError as error:
+                raise AssertionError(f"no {text!r} before the end in {self.seen!r}") from error
+        before, _, self.seen = self.seen.partition(text)
+        return before + text
+
+    def close(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.master)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Starter:
+    return Starter(tmp_path)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[[Sequence[str]], Terminal]]:
+    opened: list[Terminal] = []
+
+    def on_terminal(argv: Sequence[str]) -> Terminal:
+        opened.append(Terminal(argv, {**os.environ, "PS1": "ready$ ", "TERM": "dumb"}))
+        return opened[-1]
+
+    yield on_terminal
+    for one in opened:
+        one.close()
