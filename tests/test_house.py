@@ -215,6 +215,17 @@ def test_what_a_script_misses_is_told_in_one_line(checkout: Path, script: str, p
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="runs in the environment that scripts/test makes")
+def test_the_demo_names_the_state_that_it_changed_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "tmp").mkdir()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp")}
+    ended = subprocess.run([ROOT / "scripts/demo"], env=environ, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "The diff names that first" in ended.stdout
+    assert list(tmp_path.glob("*/*")) == []
+
+
 def test_the_scripts_may_be_executed() -> None:
     for script in ("scripts/test", "scripts/demo", ".ci/run"):
         assert os.access(ROOT / script, os.X_OK), script
