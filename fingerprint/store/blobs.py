@@ -7,7 +7,6 @@ import msgspec
 
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Reading
-from fingerprint.store.errors import StoreError
 from fingerprint.store.packing import is_hollow, packed, raw_of, unpacked
 
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ def by_address(rows: Iterable[tuple[str, str, int, bytes, bytes]]) -> Mapping[Ad
 
 
 def filled(reading: Reading, blobs: Mapping[Address, Blob]) -> Reading:
-    """A hollow reading with its lasting part put back. Raises StoreError where that is missing."""
+    """A hollow reading with its lasting part put back. Raises KeyError where that is missing."""
     if reading.lasting is None or not is_hollow(reading):
         return reading
-    whole = blobs.get(address(reading.lasting))
-    if whole is None:
-        raise StoreError(f"the blob {reading.lasting.digest} is missing, so this is incomplete: import the run again")
-    return msgspec.structs.replace(reading, lasting=whole)
+    return msgspec.structs.replace(reading, lasting=blobs[address(reading.lasting)])

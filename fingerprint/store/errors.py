@@ -1,5 +1,6 @@
 """What a store that cannot be used says: one sentence that names the file and the remedy."""
 
+import os
 from pathlib import Path
 
 from fingerprint.trouble import Trouble
@@ -29,7 +30,18 @@ _SENTENCES = (
 def explained(error: Exception, path: Path) -> StoreError:
     """The sentence for an error of SQLite or of the kernel about the store at `path`."""
     text = str(error)
+    if "disk I/O" in text and _is_full(path):
+        text = "disk is full"
     for part, sentence in _SENTENCES:
         if part.lower() in text.lower():
             return StoreError(sentence.format(path=path))
     return StoreError(f"{path} cannot be used ({text}): let FINGERPRINT_STORE name another file")
+
+
+def _is_full(path: Path) -> bool:
+    """SQLite calls it an I/O error when the memory it shares beside a WAL finds no room."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < 1 << 20

@@ -106,6 +106,8 @@ def _exported(data: bytes, path: Path) -> Export:
     kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
     try:
         return _checked(_whole(export, kept), path)
+    except KeyError as error:
+        raise _wrong(path, f"blob {error.args[0][0]} is missing") from error
     except _Refused as error:
         raise _wrong(path, str(error)) from error
 

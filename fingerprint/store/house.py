@@ -26,9 +26,7 @@ class Removed(msgspec.Struct, frozen=True):
 def rename(connection: "Connection", old: str, new: str) -> None:
     """Gives a series another name. Raises StoreError for an unknown series or a name that is taken."""
     if runs.select(connection, "name = ?", (runs.check_name(new),), "", limit=1):
-        raise StoreError(
-            f"a run named {new} exists already: choose another name, or remove it with `fingerprint rm {new}`"
-        )
+        raise StoreError(f"runs named {new} exist already: choose another name, or `fingerprint rm {new}` first")
     if connection.execute("UPDATE run SET name = ? WHERE name = ?", (new, old)).rowcount == 0:
         raise StoreError(f"there is no run named {old}: `fingerprint runs` lists what there is")
 

@@ -129,14 +129,13 @@ class Stores:
             found.update((run_id, FoundRun(store, (store.run(run_id),))) for run_id in run_ids)
             found.update((snapshot_id, FoundSnapshot(store, snapshot_id)) for snapshot_id in snapshot_ids)
         if len(found) > 1:
-            raise StoreError(
-                f"{len(found)} ids begin with {text}, e.g. {' and '.join(sorted(found)[:2])}: write more of it"
-            )
+            some = " and ".join(sorted(found)[:2])
+            raise StoreError(f"{len(found)} ids begin with {text}, e.g. {some}: write more of it")
         return next(iter(found.values()), None)
 
     def _file(self, text: str) -> Found:
         path = Path(text)
-        if not path.exists():
+        if not text or not path.exists():
             raise StoreError(f"there is no run '{text}'{self._nearest(text)}: {_LISTS}")
         store = Store.of_file(path)
         if series := store.runs():
@@ -144,8 +143,8 @@ class Stores:
         return FoundSnapshot(store, _one_snapshot(store.snapshots(), path))
 
     def _nearest(self, text: str) -> str:
-        names = {name for row in self.runs() for name in (row.name, str(row))}
-        near = get_close_matches(text, sorted(names), n=3)
+        names = {name.lower(): name for row in self.runs() for name in (row.name, str(row))}
+        near = [names[name] for name in get_close_matches(text.lower(), names, n=2)]
         return f", but {' and '.join(near)}" if near else ""
 
     def _of(self, row: RunRow) -> FoundRun:
@@ -164,12 +163,10 @@ def _attempt(rows: Iterable[RunRow], attempt: int) -> tuple[RunRow, ...]:
 
 
 def _too_few(text: str, count: int, benchmark: str | None) -> str:
-    runs = "good run" if text == "@good" else "run"
+    runs = ("good run" if text == "@good" else "run") + ("" if count == 1 else "s")
     of = f" of benchmark {benchmark}" if benchmark else ""
     remedy = "mark one with `fingerprint good RUN`" if text == "@good" else _LISTS
-    return (
-        f"'{text}' means nothing yet: the stores hold {count or 'no'} {runs}{'s' if count != 1 else ''}{of}; {remedy}"
-    )
+    return f"'{text}' means nothing yet, the stores hold {count or 'no'} {runs}{of}: {remedy}"
 
 
 def _ambiguous(text: str, rows: Sequence[RunRow]) -> str:
@@ -186,7 +183,5 @@ def _one_series(rows: tuple[RunRow, ...], path: Path) -> tuple[RunRow, ...]:
 
 def _one_snapshot(rows: tuple[SnapshotRow, ...], path: Path) -> str:
     if len(rows) != 1:
-        raise StoreError(
-            f"{path} holds no run and {len(rows) or 'no'} snapshots: name a file with one run or one snapshot"
-        )
+        raise StoreError(f"{path} holds no run and {len(rows)} snapshots: name a file with one run or one snapshot")
     return rows[0].id

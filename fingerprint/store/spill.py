@@ -10,6 +10,7 @@ import msgspec
 from fingerprint.store.bundle import RECORDS, Head, Line
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Line).decode
 
 
 def folders(store: Path, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -32,8 +33,9 @@ class Spill:
         self._fd = -1
 
     def write(self, line: Line, *, durable: bool = False) -> None:
-        """Adds one line. Raises ValueError, TypeError or RecursionError for what JSON cannot hold, nothing else."""
+        """Adds one line. Raises ValueError, TypeError or RecursionError for what would not load again, nothing else."""
         text = _encode(line) + b"\n"
+        _decode(text)
         while self._fd >= 0 or self._move_on():
             if self._wrote(text, durable):
                 return

@@ -69,24 +69,25 @@ def opened(name: str = "run-A", attempt: int = 1, benchmark: str = "decode", at:
     return Opened(at or next(_clock), name, attempt, benchmark, "h200x8", OPENER, argv, "/srv", ("bus/speed",), "0.1.0")
 
 
-def records(before: str, after: str) -> list[AnyRecord]:
+def records(before: str, after: str, at: int = 0) -> list[AnyRecord]:
     """One of each kind but `opened`, in the order in which a run writes them."""
+    tick = itertools.count(at or next(_clock), 1000)
     quantiles = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5)
     facts: dict[str, Distribution | Growth] = {
         "bus/heat": Distribution(7, 4.0, quantiles),
         "bus/links/0000:17:00.0/errors": Growth(3, 9, 6, 60.0),
     }
     return [
-        Snapped(next(_clock), "before", before),
-        Passed(next(_clock), "process", reading_of(shell())),
-        Process(next(_clock), "process", "main.worker.1", reading_of(shell(), 2.5)),
-        Sampled(next(_clock), 300, 1, facts),
-        Measured(next(_clock), Metric("verify_ms", "ms", "lower", (19.2, 19.4), "log")),
-        Asked(next(_clock), "concurrency", {"clients": 8, "seed": None}),
-        Trouble(next(_clock), "the reader was replaced"),
-        Noted(next(_clock), "after the driver update"),
-        Snapped(next(_clock), "after", after),
-        Closed(next(_clock), "exited", 0),
+        Snapped(next(tick), "before", before),
+        Passed(next(tick), "process", reading_of(shell())),
+        Process(next(tick), "process", "main.worker.1", reading_of(shell(), 2.5)),
+        Sampled(next(tick), 300, 1, facts),
+        Measured(next(tick), Metric("verify_ms", "ms", "lower", (19.2, 19.4), "log")),
+        Asked(next(tick), "concurrency", {"clients": 8, "seed": None}),
+        Trouble(next(tick), "the reader was replaced"),
+        Noted(next(tick), "after the driver update"),
+        Snapped(next(tick), "after", after),
+        Closed(next(tick), "exited", 0),
     ]
 
 
@@ -96,7 +97,7 @@ def whole_run(store: Store, name: str = "run-A", benchmark: str = "decode", at: 
     before, after = snapshot(at, speed), snapshot(at, speed)
     store.save(before)
     store.save(after)
-    for record in records(before.id, after.id):
+    for record in records(before.id, after.id, at):
         store.append(run_id, record)
     return run_id
 

@@ -15,6 +15,7 @@ import pytest
 from fingerprint.store import NoStore, Store, StoreError, default_path, place, schema
 from tests.store.samples import opened, short_run, snapshot, store_at, whole_run
 
+
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
