@@ -1,7 +1,6 @@
 """The kernel: which one, how it was started, how it keeps time, what was loaded into it and how it is set."""
 
 import re
-from typing import Any
 
 from probes.kernel.modules import Module, read_modules
 from probes.kernel.sched import Sched, read_sched
@@ -10,7 +9,7 @@ from probes.kernel.taint import taints
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, identity, state, telemetry, then
 from probes.kit.host import Host
 from probes.kit.knobs import knob, read_each, word_tuple
-from probes.kit.parse import selected
+from probes.kit.parse import fields, selected
 from probes.kit.probe import Target, probe
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
@@ -88,6 +87,12 @@ class Kernel(Section):
         "/proc/sys/kernel/version",
         follows=("kernel/release",),
     )
+    preemption: Seen[str] = state(
+        "Whether the kernel itself can be preempted, and whether that can still be chosen at boot (PREEMPT_DYNAMIC)",
+        "/proc/sys/kernel/version, the word PREEMPT*",
+        settled="always",
+        follows=("kernel/version",),
+    )
     machine: Seen[str] = identity(
         "Architecture, as uname -m tells it", "/proc/sys/kernel/arch, or uname -m", context=True
     )
@@ -153,9 +158,10 @@ def kernel(host: Host, _target: Target) -> Kernel:
     return read_each(
         Kernel,
         host.line,
+        preemption=then(host.text("/proc/sys/kernel/version"), _preemption),
         machine=_machine(host),
         cmdline=then(host.text("/proc/cmdline"), lambda text: host.redactor.arguments(arguments(text))),
-        boot_time=then(host.text("/proc/stat"), _boot_time),
+        boot_time=then(host.text("/proc/stat"), lambda text: int(fields(text, " ")["btime"])),
         suspends=host.number("/sys/power/suspend_stats/success"),
         tainted=then(host.number("/proc/sys/kernel/tainted"), taints),
         livepatches=host.names("/sys/kernel/livepatch"),
@@ -163,24 +169,27 @@ def kernel(host: Host, _target: Target) -> Kernel:
         rcu_normal=host.number("/sys/kernel/rcu_normal"),
         kexec_crash_size=host.number("/sys/kernel/kexec_crash_size"),
         modules=read_modules(host),
-        **_parts(host),
+        clocksource=read_each(Clocksource, host.line, available=word_tuple(host, f"{CLOCK}/available_clocksource")),
+        security=Security(lockdown=then(host.text(f"{SECURITY}/lockdown"), selected), lsm=_lsm(host)),
+        tracing=read_each(Tracing, host.line, set_event=word_tuple(host, "/sys/kernel/tracing/set_event")),
+        troubles=read_each(Troubles, host.number),
+        sched=read_sched(host),
+        sysctl=read_sysctl(host),
     )
 
 
-def _parts(host: Host) -> dict[str, Any]:
-    return {
-        "clocksource": read_each(Clocksource, host.line, available=word_tuple(host, f"{CLOCK}/available_clocksource")),
-        "security": Security(lockdown=then(host.text(f"{SECURITY}/lockdown"), selected), lsm=_lsm(host)),
-        "tracing": read_each(Tracing, host.line, set_event=word_tuple(host, "/sys/kernel/tracing/set_event")),
-        "troubles": read_each(Troubles, host.number),
-        "sched": read_sched(host),
-        "sysctl": read_sysctl(host),
-    }
-
-
 def arguments(command_line: str) -> list[str]:
-    """Split as the kernel does: at white space outside of double quotes (lib/cmdline.c, next_arg)."""
-    return re.findall(r'(?:"[^"]*(?:"|$)|[^\s"])+', command_line)
+    """Split as the kernel does: at white space outside of double quotes (lib/cmdline.c, next_arg).
+
+    Without the boot loader's own BOOT_IMAGE= and initrd=, which repeat the release in a file's name.
+    """
+    words = re.findall(r'(?:"[^"]*(?:"|$)|[^\s"])+', command_line)
+    return [word for word in words if not word.startswith(("BOOT_IMAGE=", "initrd="))]
+
+
+def _preemption(version: str) -> str:
+    """PREEMPT, PREEMPT_DYNAMIC, PREEMPT_RT, or `none or voluntary`, which leave no word in the version."""
+    return next((word for word in version.split() if word.startswith("PREEMPT")), "none or voluntary")
 
 
 def _machine(host: Host) -> Seen[str]:
@@ -191,10 +200,3 @@ def _machine(host: Host) -> Seen[str]:
 
 def _lsm(host: Host) -> Seen[tuple[str, ...]]:
     return then(host.line(f"{SECURITY}/lsm"), lambda text: tuple(filter(None, text.split(","))))
-
-
-def _boot_time(stat: str) -> int:
-    line = next((line for line in stat.splitlines() if line.startswith("btime ")), None)
-    if line is None:
-        raise ValueError("no btime line in /proc/stat")
-    return int(line.split()[1])

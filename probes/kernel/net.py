@@ -84,7 +84,7 @@ class Ipv4(Section):
         "net.ipv4.tcp_mem",
         "Memory of all TCP at which buffers stop growing, shrink, and are refused",
         "pages",
-        follows=("memory/total",),
+        follows=("memory/total", "kernel/boot_id"),
     )
     tcp_moderate_rcvbuf: Seen[int] = sysctl(
         "net.ipv4.tcp_moderate_rcvbuf", "0 leaves every flow at its first receive buffer"

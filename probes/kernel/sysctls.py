@@ -5,8 +5,11 @@ from probes.kit.facts import Section, Seen, telemetry, then
 from probes.kit.host import Host
 from probes.kit.knobs import number_tuple, read_each, sysctl
 
+# The kernel derives several limits from the memory it finds at boot. Their tolerances are what 64 MiB more or
+# less make of them (kernel/fork.c, fs/file_table.c, fs/notify, fs/eventpoll.c), as memory/total has it.
 
-class Kernel(Section):
+
+class KernelParameters(Section):
     """/proc/sys/kernel: who runs when; what each call, switch and tick costs; what programs may take."""
 
     numa_balancing: Seen[int] = sysctl(
@@ -126,6 +129,7 @@ class Kernel(Section):
         "kernel.threads-max",
         "Threads of the whole system: thread pools fail to start above it",
         follows=("memory/total",),
+        tolerance=1024,
     )
     shmmax: Seen[int] = sysctl(
         "kernel.shmmax", "Largest System V segment: MPS, databases and old MPI use them", "bytes"
@@ -157,10 +161,12 @@ class Kernel(Section):
     )
 
 
-class Fs(Section):
+class FsParameters(Section):
     """/proc/sys/fs."""
 
-    file_max: Seen[int] = sysctl("fs.file-max", "Open files of the whole host: servers refuse connections above it")
+    file_max: Seen[int] = sysctl(
+        "fs.file-max", "Open files of the whole host: servers refuse connections above it", tolerance=16384
+    )
     nr_open: Seen[int] = sysctl("fs.nr_open", "Ceiling of every open-files limit: a higher ulimit -n is refused")
     aio_max_nr: Seen[int] = sysctl(
         "fs.aio-max-nr", "Asynchronous requests at once: loaders fall back to blocking reads"
@@ -172,13 +178,18 @@ class Fs(Section):
         "fs.pipe-user-pages-soft", "Beyond it new pipes of a user hold one page: more switches per byte", "pages"
     )
     inotify_max_user_watches: Seen[int] = sysctl(
-        "fs.inotify.max_user_watches", "File watches of a user: reloaders and log readers fall back to polling"
+        "fs.inotify.max_user_watches",
+        "File watches of a user: reloaders and log readers fall back to polling",
+        tolerance=1024,
     )
     inotify_max_user_instances: Seen[int] = sysctl(
         "fs.inotify.max_user_instances", "Watchers of a user: container runtimes and kubelet use them up"
     )
     epoll_max_user_watches: Seen[int] = sysctl(
-        "fs.epoll.max_user_watches", "Descriptors in all epoll sets of a user: connections that a server can wait for"
+        "fs.epoll.max_user_watches",
+        "Descriptors in all epoll sets of a user: connections that a server can wait for",
+        follows=("memory/total",),
+        tolerance=32768,
     )
     files_open: Seen[int] = telemetry("Open files of the host: a leak, or a neighbour's", "/proc/sys/fs/file-nr, first")
     aio_nr: Seen[int] = telemetry("Asynchronous requests set aside now, against aio_max_nr", "/proc/sys/fs/aio-nr")
@@ -187,8 +198,8 @@ class Fs(Section):
 class Sysctl(Section):
     """Parameters under the path that sysctl(8) calls them by."""
 
-    kernel: Kernel = Kernel()
-    fs: Fs = Fs()
+    kernel: KernelParameters = KernelParameters()
+    fs: FsParameters = FsParameters()
     net: Net = Net()
 
 
@@ -196,13 +207,13 @@ def read_sysctl(host: Host) -> Sysctl:
     files = number_tuple(host, "/proc/sys/fs/file-nr")
     return Sysctl(
         kernel=read_each(
-            Kernel,
+            KernelParameters,
             host.number,
             watchdog_cpumask=host.line("/proc/sys/kernel/watchdog_cpumask"),
             printk=number_tuple(host, "/proc/sys/kernel/printk"),
             core_pattern=host.line("/proc/sys/kernel/core_pattern"),
             sem=number_tuple(host, "/proc/sys/kernel/sem"),
         ),
-        fs=read_each(Fs, host.number, files_open=then(files, lambda numbers: numbers[0])),
+        fs=read_each(FsParameters, host.number, files_open=then(files, lambda numbers: numbers[0])),
         net=read_net(host),
     )

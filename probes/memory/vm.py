@@ -4,6 +4,9 @@ from probes.kit.facts import Section, Seen
 from probes.kit.host import Host
 from probes.kit.knobs import number_tuple, read_each, sysctl
 
+# khugepaged raises min_free_kbytes while THP is on (mm/khugepaged.c), and the kernel derives it from the square
+# root of memory/total: 64 MiB of that are within its tolerance.
+#
 # Of each pair below the kernel zeroes the one that is not set (mm/page-writeback.c, mm/util.c). Bytes decide
 # which is in force, so the ratio is said to follow them and never the reverse: one suspect for
 # the two. Writing 0 to bytes is refused or zeroes both (seen on Linux 6.18): a write to the ratio sets them back.
@@ -53,7 +56,8 @@ class Vm(Section):
         "vm.min_free_kbytes",
         "Below the watermark that it sets allocations reclaim by themselves; khugepaged raises it",
         "kB",
-        follows=("memory/transparent_hugepage/**", "memory/total"),
+        follows=("memory/transparent_hugepage/**/enabled", "memory/transparent_hugepage/shmem_enabled", "memory/total"),
+        tolerance=16,
     )
     watermark_scale_factor: Seen[int] = sysctl(
         "vm.watermark_scale_factor",
