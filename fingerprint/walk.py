@@ -22,6 +22,7 @@ class Difference(NamedTuple):
 
     names    below area and target
     pattern  names, with None for the key of an item that is a section: the same fact on other devices has the same
+    item     the innermost of the keys among names; empty where there is none
     """
 
     names: Names
@@ -29,41 +30,56 @@ class Difference(NamedTuple):
     fact: Fact
     before: Any
     after: Any
+    item: str = ""
 
 
 def differences(a: S, b: S) -> Iterator[Difference]:
     """What differs, in declared order. Differences within a fact's tolerance are none; gaps are equal by code."""
-    yield from _of_sections(a, b, (), ())
+    yield from _of_sections(a, b, _Place((), (), ""))
 
 
-def _of_sections(a: Section, b: Section, names: Names, pattern: tuple[str | None, ...]) -> Iterator[Difference]:
-    alone = not names and is_one_collection(type(a))
+class _Place(NamedTuple):
+    """Where a walk has come to."""
+
+    names: Names
+    pattern: tuple[str | None, ...]
+    item: str
+
+    def field(self, name: str) -> "_Place":
+        return _Place((*self.names, name), (*self.pattern, name), self.item)
+
+    def key(self, key: str, *, of_section: bool) -> "_Place":
+        return _Place((*self.names, key), (*self.pattern, None if of_section else key), key)
+
+    def differs(self, fact: Fact, before: Any, after: Any) -> Difference:
+        return Difference(self.names, self.pattern, fact, before, after, self.item)
+
+
+def _of_sections(a: Section, b: Section, place: _Place) -> Iterator[Difference]:
+    alone = not place.names and is_one_collection(type(a))
     for field in a.__struct_fields__:
         x, y = getattr(a, field), getattr(b, field)
         if x is y or x == y:
             continue
-        at, like = (names, pattern) if alone else ((*names, field), (*pattern, field))
+        at = place if alone else place.field(field)
         if isinstance(x, Section):
-            yield from _of_sections(x, y, at, like)
+            yield from _of_sections(x, y, at)
         elif isinstance(x, Map) and isinstance(y, Map):
-            yield from _of_items(a.__facts__[field], x, y, at, like)
+            yield from _of_items(a.__facts__[field], x, y, at)
         elif not within_tolerance(a.__facts__[field], x, y):
-            yield Difference(at, like, a.__facts__[field], x, y)
+            yield at.differs(a.__facts__[field], x, y)
 
 
-def _of_items(
-    fact: Fact, a: Map[Any], b: Map[Any], names: Names, pattern: tuple[str | None, ...]
-) -> Iterator[Difference]:
+def _of_items(fact: Fact, a: Map[Any], b: Map[Any], place: _Place) -> Iterator[Difference]:
     for key in (*a.items, *(key for key in b.items if key not in a.items)):
         x, y = a.items.get(key, MISSING), b.items.get(key, MISSING)
         if x is y or (x == y and MISSING is not x and MISSING is not y):
             continue
-        at = (*names, key)
         if isinstance(x, Section) and isinstance(y, Section):
-            yield from _of_sections(x, y, at, (*pattern, None))
+            yield from _of_sections(x, y, place.key(key, of_section=True))
         elif not within_tolerance(fact, x, y):
-            device = isinstance(x, Section) or isinstance(y, Section)
-            yield Difference(at, (*pattern, None if device else key), fact, x, y)
+            at = place.key(key, of_section=isinstance(x, Section) or isinstance(y, Section))
+            yield at.differs(fact, x, y)
 
 
 def within_tolerance(fact: Fact, x: Any, y: Any) -> bool:

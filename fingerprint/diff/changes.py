@@ -55,6 +55,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One fact, or one item of a collection, that is not known to be the same.
 
     pattern  names with None for a device's key
+    item     the innermost collection key among names
     among    how many of B (of A, where it vanished) have the fact, this one included
     context  never a suspect
     """
@@ -62,6 +63,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     names: Names
     pattern: tuple[str | None, ...]
+    item: str = ""
     fact: Fact
     verdict: Verdict
     before: Any

@@ -143,8 +143,8 @@ class _Walk:
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
         temporary = "." in self.key.target and only_temporary(before, after)
         return Change(
-            key=self.key, names=d.names, pattern=d.pattern, fact=d.fact, verdict=verdict, before=before, after=after,
-            among=self._among(d.pattern, verdict), context=d.fact.context or temporary,
+            key=self.key, names=d.names, pattern=d.pattern, item=d.item, fact=d.fact, verdict=verdict,
+            before=before, after=after, among=self._among(d.pattern, verdict), context=d.fact.context or temporary,
             says="only paths below folders for temporary files differ" if temporary else says,
         )  # fmt: skip
 

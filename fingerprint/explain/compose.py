@@ -11,7 +11,7 @@ from fingerprint.explain.answer import headline, next_steps
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
-from fingerprint.explain.rank import is_trouble, rank
+from fingerprint.explain.rank import TROUBLE, rank
 from fingerprint.explain.sameness import comparable
 from fingerprint.explain.subject import Subject, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
@@ -81,7 +81,7 @@ def _order(change: ChangedFact) -> tuple[bool, int, bool, str]:
 def _counters(a: Subject, b: Subject, seen: Iterable[Observed], known: ProbeOf) -> Iterable[ChangedFact]:
     """Counters of trouble that stood still in one run only, and counters that fell."""
     for o in seen:
-        if is_trouble(o.path) and bool(level(o.a)) != bool(level(o.b)):
+        if o.path in TROUBLE and bool(level(o.a)) != bool(level(o.b)):
             yield _counter(o.path, "grew", (round(level(o.a), 3), round(level(o.b), 3)), f"{o.unit or 'count'}/s")
     for path in reset(a.state.samples, b.state.samples):
         fact = fact_at(parse_path(path), known)

@@ -14,7 +14,7 @@ from fingerprint.statistics import FEWEST, LEAST, widest_by_chance
 EXIT_STATUS = "exit_status"
 SIZES = ("peak_memory",)
 # Below these, in the unit, starting a process alone makes the difference.
-NOISE_FLOOR = {"s": 0.02, "ms": 20.0, "B": 8 << 20, "bytes": 8 << 20}
+NOISE_FLOOR = {"s": 0.02, "ms": 20.0, "B": 8 << 20}
 
 
 def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
@@ -34,7 +34,8 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
     left, right = _values(a.attempts, name), _values(b.attempts, name)
     x, y = (median(values) if values else None for values in (left, right))
     metric = next(run.metrics[name] for run in (*b.attempts, *a.attempts) if name in run.metrics)
-    verdict, says = _assessed(metric, x, y, a, b, _values(others, name))
+    alike = [run for run in others if name in run.metrics and run.metrics[name].source == metric.source]
+    verdict, says = _assessed(metric, x, y, a, b, _values(alike, name))
     return MetricChange(
         name=name,
         unit=metric.unit,
@@ -55,7 +56,7 @@ def _assessed(
         return "unassessed", _not_measured(metric.name, a, b)
     if metric.name == EXIT_STATUS:
         return _exit_status(x, y)
-    if unlike := _unlike_ends(a, b):
+    if unlike := _unlike_ends(a, b) or _unlike_sources(metric.name, a, b):
         return "unassessed", unlike
     if x <= 0 or y <= 0:
         return ("same", "equal") if x == y else ("unassessed", "no ratio: a value is not above 0")
@@ -104,10 +105,14 @@ def _not_measured(name: str, a: Subject, b: Subject) -> str:
 
 
 def _unlike_ends(a: Subject, b: Subject) -> str:
-    if a.last is None or b.last is None or (ended(a.last), a.last.closed) == (ended(b.last), b.last.closed):
+    if a.last is None or b.last is None or ended(a.last) == ended(b.last):
         return ""
-    x, y = ended(a.last), ended(b.last)
-    return "" if x == y else f"not comparable: {a.name} {x}, {b.name} {y}"
+    return f"not comparable: {a.name} {ended(a.last)}, {b.name} {ended(b.last)}"
+
+
+def _unlike_sources(name: str, a: Subject, b: Subject) -> str:
+    sources = list(dict.fromkeys(run.metrics[name].source for run in (*a.attempts, *b.attempts) if name in run.metrics))
+    return f"not comparable: measured in two ways, {' and '.join(sources)}" if len(sources) > 1 else ""
 
 
 def _unassessable(metric: Metric, a: Subject, b: Subject) -> str:

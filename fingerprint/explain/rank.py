@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.contract import Evidence, Likelihood
 from fingerprint.explain.observed import Observed, level
-from probes.kit.paths import Glob, parse_glob, parse_path
+from probes.kit.paths import parse_glob
 
 # How often this kind of state was the confirmed cause (a verified fix or a maintainer's word) in 273 public
 # incidents of GPU work. The first glob that matches counts; a sample of incidents makes a weak prior.
@@ -37,16 +37,17 @@ CONFIRMED = (
 ELSE = 1
 MOST = 25
 
-# A limit counts where it binds, and these counters tell whether it did: they stand still where it does not.
+# A limit counts where it binds, and these counters tell whether it did.
 BINDS = (
-    ("process/*/cgroup/cpu_max", ("usage/main/**/nr_throttled", "usage/main/**/throttled_*")),
-    ("process/*/cgroup/memory_max", ("usage/main/**/oom*", "usage/main/**/max_events")),
-    ("process/*/cgroup/memory_high", ("usage/main/**/high_events",)),
-    ("memory/transparent_hugepage/**", ("memory/vmstat/thp_fault_alloc",)),
+    ("process/*/cgroup/cpu_max", ("usage/main/cgroup/nr_throttled", "usage/main/cgroup/throttled_usec")),
+    (
+        "process/*/cgroup/memory_max",
+        ("usage/main/cgroup/memory_events/max", "usage/main/cgroup/memory_events/oom_kill"),
+    ),
+    ("process/*/cgroup/memory_high", ("usage/main/cgroup/memory_events/high",)),
 )
-
-# Counters that stand still on a host in order: one that grew in one run only is worth a line of its own.
-TROUBLE = ("usage/main/**/nr_throttled", "usage/main/**/oom_kill", "memory/vmstat/oom_kill")
+TROUBLE = frozenset(counter for _, counters in BINDS for counter in counters)
+"""They stand still on a host in order: one that grew in one run only is worth a line of its own."""
 
 BINDING, CAUGHT_IN_THE_ACT, UNBOUND = 0.5, 0.3, -0.3
 KIND = {"config": 0.02, "identity": 0.01}
@@ -84,18 +85,12 @@ def prior(change: Folded) -> int:
 
 def _bound(change: Folded, seen: Sequence[Observed]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
     """Evidence that the limit was reached in one run more than in the other, or that it was reached in neither."""
-    globs = [
-        parse_glob(g) for limit, counters in BINDS if parse_glob(limit).matches(change.first.path) for g in counters
-    ]
-    counters = [o for o in seen if _matches(o, globs)]
+    paths = {path for limit, paths in BINDS if parse_glob(limit).matches(change.first.path) for path in paths}
+    counters = [o for o in seen if o.path in paths]
     grew = tuple(_evidence(o, "grew where the limit is in force") for o in counters if _only_one_grew(o))
     if grew or not counters or any(level(o.a) or level(o.b) for o in counters):
         return grew, ()
     return (), (_evidence(counters[0], "stood still in both runs: the limit was not reached"),)
-
-
-def _matches(o: Observed, globs: Sequence[Glob]) -> bool:
-    return any(glob.matches(parse_path(o.path)) for glob in globs)
 
 
 def _only_one_grew(o: Observed) -> bool:
@@ -106,7 +101,3 @@ def _only_one_grew(o: Observed) -> bool:
 def _evidence(o: Observed, says: str) -> Evidence:
     a, b = round(level(o.a), 3), round(level(o.b), 3)
     return Evidence(fact=o.path, a=a, b=b, says=f"{o.path} {says}: {a:g} -> {b:g} per second")
-
-
-def is_trouble(path: str) -> bool:
-    return any(parse_glob(glob).matches(parse_path(path)) for glob in TROUBLE)

@@ -64,9 +64,7 @@ def restore(folded: Folded) -> str | None:
     values = [_settable(change.before) for change in folded.changes]
     if not template or None in values:
         return None
-    commands = dict.fromkeys(
-        _filled(template, c.names[-1], v or "") for c, v in zip(folded.changes, values, strict=True)
-    )
+    commands = dict.fromkeys(_filled(template, c.item, v or "") for c, v in zip(folded.changes, values, strict=True))
     shown = list(commands)[:_COMMANDS_SHOWN]
     return "; ".join(shown) + (f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else "")
 

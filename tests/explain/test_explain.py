@@ -1,0 +1,316 @@
+"""The five answers: real or not, which suspects, what is ruled out, what is not known, what to do."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+
+from fingerprint.explain import Subject, exit_status, explain
+from fingerprint.explain.contract import Diff
+from fingerprint.runs.effective import Samples, effective, effective_of_snapshot
+from fingerprint.runs.record import AnyRecord, Asked, Closed, Distribution, Growth, Passed, Process, Sampled, Snapped
+from fingerprint.runs.run import Run
+from fingerprint.snapshot import Reading, reading_of
+from probes.kit.facts import Gap, Map, Redacted, Section
+from tests.diff.made_up import Device, Made, Task, known, snapshot
+from tests.diff.test_properties import facts
+from tests.runs.recorded import SECOND, closed, measured, run
+
+START = 1_700_000_000 * SECOND
+CALM = {"pressure/cpu/some/total": Growth(first=0, last=1000, grown=1000, seconds=10.0)}
+BUSY = {"pressure/cpu/some/total": Growth(first=0, last=9_000_000, grown=9_000_000, seconds=10.0)}
+VALID = jsonschema.Draft202012Validator(msgspec.json.schema(Diff))
+
+
+def subject(
+    name: str,
+    made: Section | Reading | None = None,
+    task: Section | None = None,
+    *records: AnyRecord,
+    samples: Samples = CALM,
+    after: Section | None = None,
+    at: int = START,
+    **opened: Any,
+) -> Subject:
+    """A run with a snapshot before and after, a reading of `main` and samples."""
+    host = {"made": made if made is not None else Made(mode="a")}
+    taken = {
+        "s1": snapshot(host, id_="s1", at=at),
+        "s2": snapshot({"made": after} if after is not None else host, id_="s2", at=at + 9 * SECOND),
+    }
+    told: list[AnyRecord] = [
+        Snapped(at=at, moment="before", snapshot="s1"),
+        Snapped(at=at, moment="after", snapshot="s2"),
+    ]
+    if task is not None:
+        told.append(Process(at=at, area="process", target="main", reading=reading_of(task)))
+    told += [Sampled(at=at, ticks=9, missed=0, facts=samples), *records]
+    if not any(isinstance(record, Closed) for record in records):
+        told.append(closed())
+    folded = run(*told, id_=f"01{name}", name=name, at=at, **opened)
+    return Subject(name=name, state=effective(folded, taken), attempts=(folded,))
+
+
+def explained(a: Subject, b: Subject, history: Iterable[Run] = (), **more: Any) -> Diff:
+    diff = explain(a, b, history, known=known, **more)
+    VALID.validate(json.loads(msgspec.json.encode(diff)))
+    return diff
+
+
+def wall(name: str, seconds: float, **more: Any) -> Subject:
+    return subject(name, None, None, measured("wall_time", seconds), **more)
+
+
+def others(*seconds: float) -> list[Run]:
+    return [run(measured("wall_time", s), id_=f"01other{n}") for n, s in enumerate(seconds)]
+
+
+STEADY = others(4.0, 4.04, 4.08, 3.98, 4.02, 4.05)
+
+
+def test_nothing_changed_is_said_first_and_sets_no_exit_status() -> None:
+    diff = explained(wall("A", 4.0), wall("B", 4.1))
+    assert diff.headline.startswith("Nothing changed: 1 facts were seen equal in both")
+    assert (diff.suspects, diff.changes, exit_status(diff)) == ((), (), 0)
+
+
+def test_one_change_is_the_first_suspect_and_what_follows_from_it_stands_under_it() -> None:
+    diff = explained(
+        subject("A", Made(mode="a", after_mode=1)), subject("B", Made(mode="b", after_mode=2), at=START + 60 * SECOND)
+    )
+    (suspect,) = diff.suspects
+    assert (suspect.facts, suspect.before, suspect.after) == (("made/mode",), "a", "b")
+    assert suspect.consequences == ("made/after_mode",)
+    assert suspect.mechanism == ("a mode",)
+    assert suspect.check == "cat /sys/made/up/mode"
+    assert suspect.restore == "echo a > /sys/made/up/mode"
+    assert suspect.bracket == ("2023-11-14T22:13:29Z", "2023-11-14T22:14:20Z")
+    assert [(c.fact, c.follows, c.suspect) for c in diff.changes] == [
+        ("made/mode", None, 1),
+        ("made/after_mode", "made/mode", 1),
+    ]
+    assert diff.headline.startswith("made/mode a -> b")
+    assert exit_status(diff) == 1
+
+
+def test_a_change_of_context_is_said_and_is_no_suspect_and_no_drift() -> None:
+    diff = explained(subject("A", Made(name="x")), subject("B", Made(name="y")))
+    assert [(change.fact, change.context) for change in diff.changes] == [("made/name", True)]
+    assert (diff.suspects, exit_status(diff)) == ((), 0)
+
+
+@pytest.mark.parametrize("after", [Gap("denied"), Redacted("other", "2")])
+def test_what_nobody_saw_change_is_no_suspect_and_no_drift(after: Any) -> None:
+    a, b = (
+        subject(name, Made(variables=Map({"X": value}))) for name, value in (("A", Redacted("k", "1")), ("B", after))
+    )
+    diff = explained(a, b)
+    assert len(diff.changes) == 1
+    assert (diff.suspects, exit_status(diff)) == ((), 0)
+    assert "Nothing is known to have changed" in diff.headline
+
+
+def test_what_was_declared_is_intended_and_no_drift() -> None:
+    diff = explained(subject("A", Made(mode="a")), subject("B", Made(mode="b"), vary=("made/*",)))
+    assert [change.fact for change in diff.intended] == ["made/mode"]
+    assert (diff.changes, diff.suspects, exit_status(diff)) == ((), (), 0)
+
+
+def test_what_changed_during_a_run_shows_both_values_and_outranks_what_only_differs() -> None:
+    diff = explained(
+        subject("A", Made(mode="a", bytes=1)), subject("B", Made(mode="a", bytes=2), after=Made(mode="b", bytes=2))
+    )
+    assert [suspect.facts[0] for suspect in diff.suspects] == ["made/mode", "made/bytes"]
+    assert diff.suspects[0].after == {"during": ["a", "b"]}
+    assert diff.changes[0].verdict == "changed during the run"
+
+
+def test_suspects_are_ordered_by_how_often_their_kind_was_the_confirmed_cause() -> None:
+    a = subject("A", Made(mode="a"), Task(nice=0, arguments=("x",), env=Map({"X": "1"})))
+    b = subject("B", Made(mode="b"), Task(nice=5, arguments=("y",), env=Map({"X": "2"})))
+    assert [suspect.facts[0] for suspect in explained(a, b).suspects] == [
+        "process/main/env/X", "process/main/arguments", "process/main/nice", "made/mode",
+    ]  # fmt: skip
+
+
+def test_restoring_many_devices_names_each_and_quotes_what_a_shell_would_read() -> None:
+    a, b = (
+        subject(name, Made(mode=mode, devices=Map({key: Device(limit=limit) for key in ("0 1", "2")})))
+        for name, mode, limit in (("A", "a; reboot", 600), ("B", "b", 450))
+    )
+    assert [suspect.restore for suspect in explained(a, b).suspects] == [
+        "set '0 1' 600; set 2 600",
+        "echo 'a; reboot' > /sys/made/up/mode",
+    ]
+
+
+def test_there_is_nothing_to_restore_where_there_was_no_value() -> None:
+    diff = explained(subject("A", Made(mode=Gap("absent"))), subject("B", Made(mode="b")))
+    assert diff.suspects[0].restore is None
+
+
+def test_a_private_value_is_marked_and_kept_back() -> None:
+    a, b = (subject(n, None, Task(env=Map({"KEY": Redacted("k", d)}))) for n, d in (("A", "1"), ("B", "2")))
+    (suspect,) = explained(a, b).suspects
+    assert (suspect.before, suspect.after) == ({"redacted": True}, {"redacted": True})
+
+
+def test_another_workload_is_said_before_any_suspect() -> None:
+    asked = [Asked(at=START, key="prompts", value=n) for n in (256, 512)]
+    diff = explained(subject("A", Made(mode="a"), None, asked[0]), subject("B", Made(mode="b"), None, asked[1]))
+    assert diff.headline.startswith("Not the same experiment. made/mode")
+    assert "the workload differs in prompts" in diff.comparable.says
+    assert diff.comparable.same_workload is False
+
+
+def test_what_is_not_known_to_be_the_same_is_none_and_a_crossed_boot_is_named() -> None:
+    same = explained(subject("A", boot_id="1"), subject("B", boot_id="2")).comparable
+    assert (same.same_host, same.same_command, same.same_workload, same.same_gpus) == (True, True, None, None)
+    assert same.epochs_crossed == ("boot",)
+
+
+def test_another_command_and_another_host_are_said() -> None:
+    same = explained(subject("A"), subject("B", argv=("other",), host="other")).comparable
+    assert (same.same_host, same.same_command) == (False, False)
+    assert "Two hosts" in same.says
+    assert "The commands differ." in same.says
+
+
+def test_two_single_numbers_with_no_known_spread_are_marked_beyond_ten_percent_and_stay_unassessed() -> None:
+    (metric,) = explained(wall("A", 4.0), wall("B", 6.32)).metrics
+    assert (metric.verdict, metric.ratio) == ("unassessed", pytest.approx(1.58))
+    assert "+58 %, unassessed" in metric.says
+    assert "+" not in explained(wall("A", 4.0), wall("B", 4.2)).metrics[0].says
+
+
+def test_an_unassessed_metric_sets_no_exit_status_and_suspects_are_ranked_all_the_same() -> None:
+    diff = explained(wall("A", 4.0), wall("B", 9.0))
+    assert exit_status(diff) == 0
+    assert "wall_time +125 %, unassessed" in diff.headline
+    assert any("Learn the spread" in step for step in diff.next)
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(4.1, "same"), (9.0, "worse"), (1.9, "better")])
+def test_a_known_spread_gives_a_verdict(after: float, verdict: str) -> None:
+    diff = explained(wall("A", 4.0), wall("B", after), STEADY)
+    assert diff.metrics[0].verdict == verdict
+    assert exit_status(diff) == int(verdict != "same")
+
+
+def test_a_moved_metric_without_a_suspect_says_that_nothing_seen_explains_it() -> None:
+    assert "nothing that was seen in both runs changed" in explained(wall("A", 4.0), wall("B", 9.0), STEADY).headline
+
+
+@pytest.mark.parametrize("samples", [BUSY, {}])
+def test_a_time_of_one_run_is_not_judged_where_cpus_were_not_known_to_be_free(samples: Samples) -> None:
+    diff = explained(wall("A", 4.0), wall("B", 9.0, samples=samples), STEADY)
+    assert diff.metrics[0].verdict == "unassessed"
+    assert "whether CPUs were free" in diff.metrics[0].says
+
+
+def test_a_wide_spread_covers_a_wide_difference() -> None:
+    assert explained(wall("A", 4.0), wall("B", 9.0), others(4, 8, 5, 4, 6)).metrics[0].verdict == "same"
+
+
+def test_the_runs_compared_are_no_witnesses_of_their_own_spread() -> None:
+    a, b = wall("A", 4.0), wall("B", 9.0)
+    assert explained(a, b, [*STEADY[:4], *a.attempts, *b.attempts]).metrics[0].verdict == "unassessed"
+
+
+def test_milliseconds_of_process_start_are_never_judged() -> None:
+    diff = explained(wall("A", 0.002), wall("B", 0.02), others(*[0.002] * 6))
+    assert diff.metrics[0].verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"), [(0, 0, "same"), (0, 3, "worse"), (3, 0, "better"), (3, 4, "changed")]
+)
+def test_the_exit_status_needs_no_spread(before: int, after: int, verdict: str) -> None:
+    a, b = (subject(n, None, None, measured("exit_status", s), closed(s)) for n, s in (("A", before), ("B", after)))
+    diff = explained(a, b)
+    assert diff.metrics[0].verdict == verdict
+    assert exit_status(diff) == int(verdict in ("worse", "better"))
+
+
+def test_times_of_a_command_that_failed_are_not_compared_with_those_of_one_that_did_not() -> None:
+    a = wall("A", 4.0)
+    b = subject("B", None, None, measured("wall_time", 0.1), closed(1))
+    assert explained(a, b, STEADY).metrics[0].verdict == "unassessed"
+
+
+def test_a_metric_of_one_side_says_where_it_is_missing_and_why() -> None:
+    diff = explained(wall("A", 4.0), subject("B"))
+    assert (diff.metrics[0].b, diff.metrics[0].says) == (None, "not measured in B")
+
+
+def test_metric_keeps_the_one_that_is_asked_for() -> None:
+    a, b = (subject(n, None, None, measured("wall_time", 1), measured("cpu_time", 1)) for n in "AB")
+    assert [metric.name for metric in explained(a, b, metric="cpu_time").metrics] == ["cpu_time"]
+
+
+@pytest.mark.parametrize(
+    ("exit_on", "drift", "moved"), [("any", 1, 1), ("facts", 1, 0), ("metrics", 0, 1), ("nothing", 0, 0)]
+)
+def test_exit_on_chooses_what_counts(exit_on: Any, drift: int, moved: int) -> None:
+    assert exit_status(explained(subject("A", Made(mode="a")), subject("B", Made(mode="b"))), exit_on) == drift
+    assert exit_status(explained(wall("A", 4.0), wall("B", 9.0), STEADY), exit_on) == moved
+
+
+def test_a_section_that_failed_is_not_known_with_its_reason_and_a_next_step() -> None:
+    diff = explained(subject("A", Made(mode="a")), subject("B", Reading("timed_out", "hung since 21:04")))
+    assert [(u.fact, u.a, u.b, u.says) for u in diff.not_known] == [("made", "seen", "timed_out", "hung since 21:04")]
+    assert any("See why made could not be read" in step for step in diff.next)
+
+
+def test_gaps_of_one_reason_are_one_line_with_the_remedy() -> None:
+    dark = Made(mode=Gap("denied"), bytes=Gap("denied"), ratio=Gap("absent"))
+    diff = explained(subject("A", dark), subject("B", dark))
+    assert [(u.fact, u.a, u.says) for u in diff.not_known] == [
+        ("made/**", "denied", "mode, bytes: read it as root"),
+        ("made/ratio", "absent", "not there in either"),
+    ]
+    assert any("root" in step for step in diff.next)
+
+
+def distribution(value: float) -> Distribution:
+    return Distribution(count=9, mean=value, quantiles=(value,) * 7)
+
+
+def test_only_what_was_clearly_unlike_is_shown_of_what_was_observed() -> None:
+    a = subject("A", samples={"made/heat": distribution(10), "made/events": Growth(0, 10, 10, 10.0)})
+    b = subject("B", samples={"made/heat": distribution(90), "made/events": Growth(0, 11, 11, 10.0)})
+    diff = explained(a, b)
+    assert [(d.fact, d.says) for d in diff.during] == [("made/heat", "median 10 -> 90")]
+    assert diff.suspects == ()
+
+
+def test_a_counter_of_the_host_that_fell_was_reset() -> None:
+    diff = explained(subject("A"), subject("B", samples={"made/events": Growth(9, 1, 1, 10.0, resets=1)}))
+    assert [(c.fact, c.verdict) for c in diff.changes] == [("made/events", "was reset")]
+    assert exit_status(diff) == 0
+
+
+def test_a_snapshot_compares_with_a_run_and_has_neither_command_nor_metrics() -> None:
+    taken = Subject(
+        name="snap", state=effective_of_snapshot(snapshot({"made": Made(mode="b")}, at=START + 60 * SECOND))
+    )
+    diff = explained(wall("A", 4.0), taken)
+    assert (diff.b.attempts, diff.comparable.same_command) == ((), None)
+    assert [suspect.facts[0] for suspect in diff.suspects] == ["made/mode"]
+
+
+def test_what_exec_was_given_is_compared_when_no_reading_was_possible() -> None:
+    a, b = (
+        subject(n, None, None, Passed(at=START, area="process", reading=reading_of(Task(nice=k))))
+        for n, k in (("A", 0), ("B", 5))
+    )
+    assert [suspect.facts[0] for suspect in explained(a, b).suspects] == ["process/main/nice"]
+
+
+@given(facts, facts)
+def test_every_diff_is_valid_under_the_published_schema(a: dict[str, Any], b: dict[str, Any]) -> None:
+    explained(subject("A", Made(**a)), subject("B", Made(**b)))
