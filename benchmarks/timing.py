@@ -18,39 +18,51 @@ class Program(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """Of one measurement to its yardstick, over all pairs. ours, yardstick: the medians, in `unit`."""
+    """Of one measurement to its yardstick, over all pairs. ours, yardstick: medians, in `unit`; an amount has none."""
 
     median: float
     low: float
     high: float
     ours: float
-    yardstick: float
+    yardstick: float | None
     unit: str
 
 
 class UnfitError(Exception):
-    """A program that cannot be measured here: it is missing, or it fails."""
+    """What cannot be measured here, because a program is missing."""
+
+
+class FailedError(Exception):
+    """A program that was measured ended with a status that it should not have."""
 
 
 def wall(program: Program) -> float:
-    """Seconds from start to exit. Raises UnfitError for an unexpected exit status."""
+    """Seconds from start to exit. Raises UnfitError and FailedError."""
     began = time.perf_counter()
+    _done(program)
+    return time.perf_counter() - began
+
+
+def output(program: Program) -> bytes:
+    """Its standard output. Raises as `wall` does."""
+    return _done(program).stdout
+
+
+def environment(program: Program) -> dict[str, str]:
+    return {**os.environ, **program.env}
+
+
+def _done(program: Program) -> "subprocess.CompletedProcess[bytes]":
     try:
         done = subprocess.run(
-            program.argv,
-            env={**os.environ, **program.env},
-            cwd=program.cwd,
-            capture_output=True,
-            check=False,
-            timeout=120,
+            program.argv, env=environment(program), cwd=program.cwd, capture_output=True, check=False, timeout=120
         )
     except FileNotFoundError as error:
         raise UnfitError(f"{program.argv[0]} is not installed") from error
-    took = time.perf_counter() - began
     if done.returncode not in program.statuses:
         words = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise UnfitError(f"{' '.join(program.argv)} exited {done.returncode}: {words[0]}")
-    return took
+        raise FailedError(f"{' '.join(program.argv)} exited {done.returncode}: {words[0]}")
+    return done
 
 
 def ratio(ours: Program, yardstick: Program, pairs: int) -> Ratio:
@@ -61,6 +73,13 @@ def ratio(ours: Program, yardstick: Program, pairs: int) -> Ratio:
 
 
 def ratio_of(pairs: Sequence[tuple[float, float]], unit: str) -> Ratio:
+    ours, theirs = zip(*pairs, strict=True)
     ratios = [a / b for a, b in pairs]
-    medians = (statistics.median(side) for side in zip(*pairs, strict=True))
-    return Ratio(statistics.median(ratios), min(ratios), max(ratios), *medians, unit)
+    return Ratio(
+        statistics.median(ratios), min(ratios), max(ratios), statistics.median(ours), statistics.median(theirs), unit
+    )
+
+
+def amount_of(values: Sequence[float], unit: str) -> Ratio:
+    middle = statistics.median(values)
+    return Ratio(middle, min(values), max(values), middle, None, unit)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import UnionType
-from typing import Any, NamedTuple, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -30,8 +30,7 @@ def config(why: str, source: str, unit: str = "") -> Any:
     return field(default=NOT_READ, metadata={"fact": Fact(why, source, unit)})
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(config,))
-def section(cls: type[T]) -> type[T]:
+def section(cls: type[Any]) -> Any:
     return dataclass(frozen=True, slots=True, kw_only=True)(cls)
 
 
@@ -49,9 +48,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def loads(text: bytes, cls: type[T]) -> T:
-    loaded: T = _decoder(cls)(json.loads(text))
-    return loaded
+def loads(text: bytes, cls: Any) -> Any:
+    return _decoder(cls)(json.loads(text))
 
 
 @cache

@@ -15,7 +15,7 @@ class Gap(BaseModel):
     detail: str = ""
 
 
-NOT_READ = Gap(code="not_read")
+NOT_READ = Gap.model_validate({"$": "gap", "code": "not_read"})
 Seen = Union[T, Gap]
 
 

@@ -28,18 +28,15 @@ class Variant(NamedTuple):
 
 
 _WHY = '"why fact {number} of {cls} moves a number", "/sys/class/{cls}/{name}"'
-_MSGSPEC = {
-    "kit": "probes.kit.facts",
-    "mapping": "Map({{{items}}})",
-    "dump": "msgspec.json.encode(section)",
-    "load": "msgspec.json.decode(text, type=Area)",
-}
 _DEFAULT = Variant(
     "msgspec, the Fact as default value",
+    kit="probes.kit.facts",
     header="import msgspec\nfrom probes.kit.facts import Map, Section, Seen, config",
     field=f'{{name}}: Seen[{{type}}] = config({_WHY}, "mW")',
     collection=f"{{name}}: Seen[Map[{{item}}]] = config({_WHY})",
-    **_MSGSPEC,
+    mapping="Map({{{items}}})",
+    dump="msgspec.json.encode(section)",
+    load="msgspec.json.decode(text, type=Area)",
 )
 _ANNOTATED = _DEFAULT._replace(
     name="msgspec, Annotated[..., Fact()]",

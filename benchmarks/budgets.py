@@ -1,0 +1,79 @@
+"""What fingerprint may cost: each budget, its yardstick and how both are measured."""
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benchmarks import processes, yields
+from benchmarks.place import Place
+from benchmarks.timing import Ratio, UnfitError, amount_of, output, ratio, ratio_of
+
+
+class Budget(NamedTuple):
+    """limit: the largest ratio (or amount) that is within it, or the least where `at_least`."""
+
+    name: str
+    what: str
+    yardstick: str
+    limit: float
+    measure: Callable[[Place], Ratio]
+    at_least: bool = False
+
+    def holds(self, measured: Ratio) -> bool:
+        return measured.median >= self.limit if self.at_least else measured.median <= self.limit
+
+
+def _version(place: Place) -> Ratio:
+    return ratio(place.fingerprint("--version"), place.python("-c", "import click"), place.pairs)
+
+
+def _snapshot(place: Place) -> Ratio:
+    return ratio(place.fingerprint("snapshot"), place.ceteris("capture"), place.pairs)
+
+
+def _snapshot_torch(place: Place) -> Ratio:
+    if not place.torch:
+        raise UnfitError("no Python with torch was named (--torch PYTHON)")
+    return ratio(place.fingerprint("snapshot"), place.collect_env(), max(2, place.pairs // 3))
+
+
+def _yield(place: Place) -> Ratio:
+    ours = yields.of_fingerprint(place.fingerprint("snapshot", "--format", "json"))
+    return ratio_of([(ours, yields.of_ceteris(place.ceteris("capture")))], "facts")
+
+
+def _memory(place: Place) -> Ratio:
+    program = place.fingerprint("snapshot")
+    return amount_of([processes.peak_pss_mb(program) for _ in range(place.pairs)], "MB")
+
+
+def _execs(place: Place) -> Ratio:
+    return amount_of([processes.execs(place.fingerprint("snapshot"))], "programs")
+
+
+def _run(place: Place) -> Ratio:
+    return ratio(place.fingerprint("run", "--", "true"), place.ceteris("run", "--", "true"), place.pairs)
+
+
+def _large_diff(place: Place) -> Ratio:
+    taken = [json.loads(output(place.python("-m", "benchmarks.large_diff"))) for _ in range(max(2, place.pairs // 3))]
+    return ratio_of([(pair["ours"] * 1000, pair["deepdiff"] * 1000) for pair in taken], "ms")
+
+
+def _diff(place: Place) -> Ratio:
+    place.two_runs()
+    program = place.fingerprint("diff", "run-A", "run-B", statuses=(0, 1))
+    return ratio(program, place.python("-c", "import click"), place.pairs)
+
+
+BUDGETS: tuple[Budget, ...] = (
+    Budget("version", "`fingerprint --version`", "python -c 'import click'", 2, _version),
+    Budget("snapshot", "`fingerprint snapshot`", "ceteris capture", 2.5, _snapshot),
+    Budget("snapshot-torch", "`fingerprint snapshot`", "python -m torch.utils.collect_env", 1 / 8, _snapshot_torch),
+    Budget("yield", "distinct declared facts with a value", "ceteris capture's", 4, _yield, at_least=True),
+    Budget("memory", "peak PSS of all own processes of a snapshot", "", 60, _memory),
+    Budget("execs", "programs started by a snapshot, itself included", "", 10, _execs),
+    Budget("run", "`fingerprint run -- true`", "ceteris run -- true", 2, _run),
+    Budget("large-diff", "two runs of 50,000 facts -> Changes", "DeepDiff on loaded dictionaries", 1 / 20, _large_diff),
+    Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),
+)
