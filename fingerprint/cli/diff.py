@@ -1,8 +1,13 @@
 """fingerprint diff."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from fingerprint.cli.options import RUN, output_format
+
+if TYPE_CHECKING:
+    from fingerprint.explain.compose import ExitOn
 
 
 @click.command(
@@ -27,7 +32,7 @@ Exit status:
     help="What sets exit status 1.",
 )  # fmt: skip
 @output_format("text", "json")
-def command(a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: str, format: str) -> int:  # noqa: A002
+def command(a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: "ExitOn", format: str) -> int:  # noqa: A002
     """Say what changed between two runs: suspects first, then what is ruled out, and what is not known."""
     from fingerprint.cli.comparing import compared
     from fingerprint.cli.invocation import Invocation

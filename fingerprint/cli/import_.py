@@ -9,7 +9,7 @@ import click
 from fingerprint.cli.options import quiet
 
 if TYPE_CHECKING:
-    from fingerprint.store import Imported
+    from fingerprint.store.transfer import Imported
 
 
 @click.command(

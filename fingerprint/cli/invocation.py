@@ -4,13 +4,13 @@ import os
 import shutil
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from fingerprint.trouble import Trouble
-from fingerprint.reader import Job, Reader, take_snapshot
-from fingerprint.redaction_key import redaction_key
+from fingerprint.reader import Reader, take_snapshot
+from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
-from fingerprint.snapshot import Snapshot, document
+from fingerprint.snapshot import Job, Snapshot, document
 from probes.kit.facts import Section
 from probes.kit.host import Host
 from probes.kit.probe import Probe, areas, discover
@@ -31,12 +31,15 @@ class Invocation:
         return load(os.environ, self._flags)
 
     @cached_property
+    def key(self) -> RedactionKey:
+        return redaction_key(self.settings, os.environ)
+
+    @cached_property
     def redactor(self) -> Redactor:
         """Says on standard error where the key dies with this process."""
-        key = redaction_key(self.settings, os.environ)
-        if key.trouble:
-            print(f"fingerprint: {key.trouble}", file=sys.stderr)
-        return Redactor(key.secret)
+        if self.key.trouble:
+            print(f"fingerprint: {self.key.trouble}", file=sys.stderr)
+        return Redactor(self.key.secret)
 
     @cached_property
     def host(self) -> Host:
@@ -59,11 +62,13 @@ class Invocation:
         finally:
             reader.close()
 
+    def types(self, wanted: Iterable[str]) -> Mapping[str, type[Section]]:
+        """Section types by area, of those that this release knows."""
+        return {area: probe.section for area, probe in discover(sorted(set(wanted) & set(areas()))).items()}
+
     def document(self, snapshot: Snapshot) -> dict[str, Any]:
-        """The published form of a snapshot, with whatever areas this release knows."""
-        known = set(areas())
-        probes = discover(sorted({key.area for key in snapshot.readings} & known))
-        return document(snapshot, {area: probe.section for area, probe in probes.items()})
+        """The published form of a snapshot."""
+        return document(snapshot, self.types(key.area for key in snapshot.readings))
 
     @cached_property
     def environ(self) -> Mapping[str, str]:
@@ -96,13 +101,17 @@ class Invocation:
         return found
 
     @property
+    def is_terminal(self) -> bool:
+        return sys.stdout.isatty()
+
+    @property
     def color(self) -> bool:
-        return self.settings.colored(os.environ, terminal=sys.stdout.isatty())
+        return self.settings.colored(os.environ, terminal=self.is_terminal)
 
     @property
     def width(self) -> int:
         """Columns of the terminal, 80 when piped, 120 at most: longer lines are hard to read."""
-        return min(shutil.get_terminal_size((80, 24)).columns, 120) if sys.stdout.isatty() else 80
+        return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.is_terminal else 80
 
 
 def host_areas(probes: Mapping[str, Probe[Section]]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def quiet() -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help="Print nothing but troubles.")
 
 
-class RunArgument(click.ParamType):
+class RunArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.5 on, and not at run time before
     """A run as store/refs.py understands it; completes the names of the store."""
 
     name = "RUN"

@@ -7,7 +7,7 @@ import click
 from fingerprint.cli.options import RUN, quiet
 
 if TYPE_CHECKING:
-    from fingerprint.store import Removed
+    from fingerprint.store.house import Removed
 
 
 @click.command(

@@ -1,14 +1,10 @@
 """fingerprint snapshot."""
 
 import json
-from typing import TYPE_CHECKING, Any, Mapping
 
 import click
 
 from fingerprint.cli.options import output_format, quiet
-
-if TYPE_CHECKING:
-    from fingerprint.cli.invocation import Invocation
 
 
 @click.command(
@@ -31,14 +27,12 @@ def command(only: tuple[str, ...], budget: float | None, no_store: bool, format:
     if not no_store:
         with invocation.store() as store:
             store.save(snapshot)
-    if not quiet:
-        click.echo(printed(invocation, invocation.document(snapshot), format, facts=None), nl=False, color=invocation.color)
-
-
-def printed(invocation: "Invocation", document: Mapping[str, Any], format: str, facts: str | None) -> str:  # noqa: A002
-    """A snapshot as `show` prints it too; facts: a glob of those to list."""
+    if quiet:
+        return
+    document = invocation.document(snapshot)
     if format == "json":
-        return json.dumps(document, indent=2) + "\n"
-    from fingerprint.report.snapshot import render
+        click.echo(json.dumps(document, indent=2))
+    else:
+        from fingerprint.report.snapshot import render
 
-    return render(document, facts=facts, width=invocation.width, color=invocation.color)
+        click.echo(render(document, width=invocation.width, color=invocation.color), nl=False, color=invocation.color)

@@ -6,8 +6,8 @@ import time
 from typing import Sequence
 
 from fingerprint.ids import new_id
-from fingerprint.reader.reader import Job, Reader
-from fingerprint.snapshot import Provenance, Snapshot
+from fingerprint.reader.reader import Reader
+from fingerprint.snapshot import Job, Provenance, Snapshot
 from fingerprint.version import __version__
 
 

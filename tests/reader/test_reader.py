@@ -10,8 +10,8 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from fingerprint.reader import Job, Reader
-from fingerprint.snapshot import Key
+from fingerprint.reader import Reader
+from fingerprint.snapshot import Job, Key
 from probes.kit.facts import Seen, Section, config
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, Target

@@ -1,0 +1,68 @@
+"""From run arguments to a diff: what `diff` and `status` share."""
+
+from typing import TYPE_CHECKING, Sequence
+
+from fingerprint.trouble import Trouble
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.explain import Subject
+    from fingerprint.explain.contract import Diff
+    from fingerprint.runs.run import Run
+    from fingerprint.store import Found, Store, Stores
+
+HISTORY = 50
+
+
+def compared(invocation: "Invocation", a: str | None, b: str | None, *, metric: str | None, vary: Sequence[str]) -> "Diff":
+    """The diff of two run arguments; of the last two runs of one benchmark without any. Raises Trouble."""
+    from fingerprint.explain import explain
+
+    one, other = _both(invocation.stores, a, b)
+    return explain(subject(one), subject(other), history(invocation.stores, one, other), metric=metric, waivers=vary)
+
+
+def _both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Found"]:
+    if a is not None and b is not None:
+        return stores.resolve(a), stores.resolve(b)
+    if a is not None:
+        raise Trouble(f"diff needs two runs: name what to compare {a} with, or none for the last two of one benchmark")
+    newest = stores.runs(limit=1)
+    of_benchmark = stores.runs(benchmark=newest[0].benchmark, limit=2) if newest else ()
+    if len(of_benchmark) < 2:
+        raise Trouble("there are no two runs of one benchmark to compare yet: `fingerprint runs` lists what there is")
+    return stores.resolve(of_benchmark[0].id), stores.resolve(of_benchmark[1].id)
+
+
+def subject(found: "Found") -> "Subject":
+    """One side, loaded: a run's last attempt, or a snapshot as it stands."""
+    from fingerprint.explain import Subject
+    from fingerprint.runs.effective import effective, effective_of_snapshot
+    from fingerprint.store import FoundSnapshot
+
+    if isinstance(found, FoundSnapshot):
+        return Subject(name=found.id, state=effective_of_snapshot(found.store.snapshot(found.id)))
+    run = load(found.store, found.latest.id)
+    ids = [id_ for moment in run.snapshots.values() for id_ in moment]
+    state = effective(run, {id_: found.store.snapshot(id_) for id_ in ids})
+    return Subject(name=run.label, state=state, attempts=(run,))
+
+
+def load(store: "Store", run_id: str) -> "Run":
+    from fingerprint.runs.run import fold
+
+    return fold(run_id, store.records(run_id))
+
+
+def history(stores: "Stores", one: "Found", other: "Found") -> list["Run"]:
+    """Earlier runs of the same benchmark, the two in question left out."""
+    from fingerprint.store import FoundRun
+
+    if not (isinstance(one, FoundRun) and isinstance(other, FoundRun)):
+        return []
+    asked = {one.latest.id, other.latest.id}
+    if one.latest.benchmark != other.latest.benchmark:
+        return []
+    by_origin: dict[str, Store] = {store.origin: store for store in stores.stores}
+    rows = stores.runs(benchmark=one.latest.benchmark, limit=HISTORY)
+    return [load(by_origin[row.origin], row.id) for row in rows if row.id not in asked and row.closed is not None]

@@ -1,0 +1,62 @@
+"""fingerprint doctor."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from fingerprint.cli.options import output_format
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.doctor import Finding, House
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint doctor
+  fingerprint doctor --deep"""
+)
+@click.option("--deep", is_flag=True, help="Also ask CPUID (py-cpuinfo; over a second, once a boot).")
+@output_format("text", "json")
+def command(deep: bool, format: str) -> None:  # noqa: A002  # the flag is --format
+    """Say what cannot be read here, why, and what would help."""
+    import msgspec
+
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.doctor import examine
+
+    invocation = Invocation()
+    findings = [*examine(invocation.snapshot(), _house(invocation)), *(_deep(invocation) if deep else ())]
+    if format == "json":
+        click.echo(json.dumps(msgspec.to_builtins(findings), indent=2))
+        return
+    for finding in findings:
+        click.echo(_in_words(finding))
+
+
+def _house(invocation: "Invocation") -> "House":
+    from fingerprint.doctor import House, installed
+    from fingerprint.store import default_path
+    from fingerprint.store.place import network_of
+
+    path = default_path(invocation.environ)
+    return House(str(path), network_of(path), invocation.key.trouble, installed())
+
+
+def _deep(invocation: "Invocation") -> "list[Finding]":
+    from pathlib import Path
+
+    from fingerprint.doctor import cpuid, of_cpuid
+    from fingerprint.folders import state_folder
+    from probes.kit.facts import seen_or
+
+    boot_id = seen_or(invocation.host.line("/proc/sys/kernel/random/boot_id"), "unknown")
+    return [of_cpuid(cpuid(state_folder(invocation.environ) or Path("/nonexistent"), boot_id))]
+
+
+def _in_words(finding: "Finding") -> str:
+    lines = [f"{finding.level:8} {finding.about}: {finding.says}"]
+    lines += [f"         {word}: {text}" for word, text in (("why", finding.why), ("remedy", finding.remedy)) if text]
+    return "\n".join(lines)

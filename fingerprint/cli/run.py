@@ -1,0 +1,115 @@
+"""fingerprint run."""
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.runs.session import Means, Plan
+    from fingerprint.store import Journal
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="""\b
+Example:
+  fingerprint run --name run-A -- python serve.py --port 30000
+  fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh
+
+\b
+Exit status:
+  that of CMD; if a signal ended it, fingerprint ends by the same signal
+  125  wrong usage or settings of fingerprint itself; CMD was not started
+  126  CMD cannot be executed
+  127  CMD was not found""",
+)
+@click.option("--name", metavar="NAME", help="What to call it; using a name again adds an attempt.  [default: CMD's]")
+@click.option("--benchmark", metavar="B", help="What history groups it by.  [default: from CMD and its arguments]")
+@click.option("--vary", multiple=True, metavar="GLOB", help="Facts whose change is intended; may be repeated.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
+@click.argument("cmd", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(name: str | None, benchmark: str | None, vary: tuple[str, ...], quiet: bool, cmd: tuple[str, ...]) -> NoReturn:
+    """Run CMD, and record the host's state before, during and after."""
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.runs import session
+    from fingerprint.runs.wrap import leave
+
+    invocation = Invocation()
+    plan = _plan(invocation, name, benchmark, vary, cmd)
+    means, journal = _means(invocation)
+    finished = session.run(plan, means)
+    _tell(plan, journal, quiet)
+    leave(finished.ended)
+
+
+def _plan(invocation: "Invocation", name: str | None, benchmark: str | None, vary: tuple[str, ...], cmd: tuple[str, ...]) -> "Plan":
+    """Raises Trouble for a name that no argument could mean, and for a glob that is none."""
+    from fingerprint.runs.benchmark import benchmark_of
+    from fingerprint.runs.session import Plan
+
+    sampling = invocation.settings.sampling
+    return Plan(
+        name=_checked_name(name) if name is not None else re.sub(r"[^A-Za-z0-9._+-]", "_", cmd[0].rpartition("/")[2]) or "run",
+        argv=cmd,
+        host=os.uname().nodename,
+        benchmark=benchmark or benchmark_of(cmd),
+        vary=_checked_globs(vary),
+        first_minute_hz=sampling.first_minute_hz,
+        then_hz=sampling.then_hz,
+    )
+
+
+def _checked_name(name: str) -> str:
+    from fingerprint.store import check_name
+
+    return check_name(name)
+
+
+def _checked_globs(globs: tuple[str, ...]) -> tuple[str, ...]:
+    from fingerprint.trouble import Trouble
+    from probes.kit.paths import parse_glob
+
+    for glob in globs:
+        try:
+            parse_glob(glob)
+        except ValueError as error:
+            raise Trouble(f"--vary: {error}") from None
+    return globs
+
+
+def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
+    """Both readers are forked before the store is opened."""
+    from fingerprint.cli.invocation import host_areas
+    from fingerprint.reader import Reader, take_snapshot
+    from fingerprint.runs.session import Means
+    from fingerprint.snapshot import Job
+
+    probes = invocation.probes()
+    reader, sampler = Reader(invocation.host, probes), Reader(invocation.host, probes)
+    jobs = [Job(area) for area in host_areas(probes)]
+
+    from fingerprint.store import Journal, default_path
+    from probes.process import given
+
+    journal = Journal(default_path(invocation.environ), invocation.environ)
+    means = Means(
+        probes=probes,
+        reader=reader,
+        sampler=sampler,
+        journal=journal,
+        host=invocation.host,
+        snapshot=lambda: take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s),
+        given=lambda argv, env, cwd: given(invocation.host, os.getpid(), argv, env, cwd),
+    )
+    return means, journal
+
+
+def _tell(plan: "Plan", journal: "Journal", quiet: bool) -> None:
+    if journal.trouble:
+        print(f"fingerprint: {journal.trouble}", file=sys.stderr)
+    elif not quiet:
+        print(f"fingerprint: recorded {plan.name} (see: fingerprint show {plan.name})", file=sys.stderr)

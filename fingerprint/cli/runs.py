@@ -1,0 +1,69 @@
+"""fingerprint runs."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fingerprint.cli.options import output_format
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.store import RunRow
+
+HEADER = ("run", "started", "for", "ended", "benchmark", "host", "id", "")
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint runs
+  fingerprint runs --good --limit 5 --format json"""
+)
+@click.option("--name", help="Only the attempts of this series.")
+@click.option("--benchmark", help="Only runs of this benchmark.")
+@click.option("--good", is_flag=True, default=None, help="Only those marked good.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest this many.")
+@output_format("text", "json")
+def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, format: str) -> None:  # noqa: A002
+    """List the runs that are kept, the newest last."""
+    from fingerprint.cli.invocation import Invocation
+
+    invocation = Invocation()
+    rows = invocation.stores.runs(name=name, benchmark=benchmark, good=good, limit=limit)
+    listed = [_document(invocation, row) for row in rows]
+    if format == "json":
+        click.echo(json.dumps(listed, indent=2))
+    elif listed:
+        click.echo(_table(invocation, listed), nl=False)
+    else:
+        click.echo("no run is kept yet: fingerprint run --name run-A -- CMD")
+
+
+def _document(invocation: "Invocation", row: "RunRow") -> dict[str, Any]:
+    from fingerprint.runs.document import whole
+    from fingerprint.runs.opener import is_alive
+
+    plain = whole(row)
+    plain["opener"], plain["closed"] = whole(row.opener), whole(row.closed) if row.closed else None
+    alive = row.closed is None and is_alive(invocation.host, row.opener)
+    return {**plain, "state": "open" if alive else "closed" if row.closed else "interrupted"}
+
+
+def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
+    from fingerprint.report.tables import table
+
+    width = invocation.width if invocation.is_terminal else None
+    return table(HEADER, [_row(document) for document in listed], width=width, color=invocation.color)
+
+
+def _row(document: dict[str, Any]) -> tuple[str, ...]:
+    from fingerprint.report.run import ending
+    from fingerprint.report.values import moment
+
+    seconds = (document["last_at"] - document["opened_at"]) / 1e9
+    marks = [word for word, holds in (("good", document["good"]), (document["origin"], document["origin"] != "user")) if holds]
+    return (
+        f"{document['name']}#{document['attempt']}", moment(document["opened_at"]), f"{seconds:.1f} s", ending(document),
+        document["benchmark"], document["host"], document["id"], " ".join(marks),
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""fingerprint status."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fingerprint.cli.options import output_format
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.explain.contract import Diff
+    from fingerprint.snapshot import Snapshot
+    from fingerprint.store import FoundRun
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fingerprint
+  fingerprint status --format json"""
+)
+@output_format("text", "json")
+def command(format: str) -> None:  # noqa: A002  # the flag is --format
+    """Say what differs now from the last good run (else the last run), and what cannot be read."""
+    from fingerprint.cli.invocation import Invocation
+
+    invocation = Invocation()
+    now = invocation.snapshot()
+    earlier = _earlier(invocation)
+    if earlier is None:
+        if format == "json":
+            click.echo('{"schema": "fingerprint.diff/1", "a": null}')
+        else:
+            click.echo("no run is kept yet, so there is nothing to compare this host with: fingerprint run --name run-A -- CMD")
+        return
+    diff = _since(earlier, now)
+    if format == "json":
+        from fingerprint.report.json import render as as_json
+
+        click.echo(as_json(diff), nl=False)
+    else:
+        click.echo(_in_words(invocation, earlier, diff), nl=False, color=invocation.color)
+
+
+def _earlier(invocation: "Invocation") -> "FoundRun | None":
+    """The last good run on this host, else the last one."""
+    import os
+
+    from fingerprint.store import FoundRun
+
+    here = [row for row in invocation.stores.runs() if row.host == os.uname().nodename]
+    chosen = next((row for row in reversed(here) if row.good), here[-1] if here else None)
+    found = invocation.stores.resolve(chosen.id) if chosen else None
+    return found if isinstance(found, FoundRun) else None
+
+
+def _since(earlier: "FoundRun", now: "Snapshot") -> "Diff":
+    """The host then and now: what is about processes has no other side."""
+    import msgspec
+
+    from fingerprint.cli.comparing import subject
+    from fingerprint.explain import Subject, explain
+    from fingerprint.runs.effective import effective_of_snapshot
+
+    then = subject(earlier)
+    sections = {key: standing for key, standing in then.state.sections.items() if not key.target}
+    host = msgspec.structs.replace(then, state=msgspec.structs.replace(then.state, sections=sections, samples={}))
+    return explain(host, Subject(name="now", state=effective_of_snapshot(now)))
+
+
+def _in_words(invocation: "Invocation", earlier: "FoundRun", diff: "Diff") -> str:
+    from fingerprint.report.status import render
+
+    return render(diff, good=earlier.latest.good, width=invocation.width, color=invocation.color)

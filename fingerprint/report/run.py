@@ -1,0 +1,99 @@
+"""A run for a person, made from the published document (`fingerprint.run/1`) alone."""
+
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import Any
+
+from rich.console import ConsoleRenderable
+
+from fingerprint.report import sections
+from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
+from fingerprint.report.values import before_after, in_words, moment, quantity
+from probes.kit.paths import parse_glob, parse_path
+
+
+def render(document: Mapping[str, Any], *, facts: str | None = None, width: int = 80, color: bool = False) -> str:
+    """How it went, what it measured, and what was read; facts: a glob of those to list with their values."""
+    return printed(_parts(document, facts), width=width, color=color)
+
+
+def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRenderable]:
+    good = ", marked good" if document["good"] else ""
+    yield said(f"{document['name']}#{document['attempt']}  {ending(document)}{good}", "bold")
+    yield from rows(list(_head(document)), indent=2)
+    if facts is not None:
+        yield from sections.facts(document["sections"], facts)
+        yield from _seen_during(document["samples"], facts)
+        return
+    for part in (_metrics, _workload, _changed_during, _remarks):
+        yield from part(document)
+    yield from sections.overview(document["sections"])
+
+
+def _head(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    words = (quote(word) if isinstance(word, str) else "(private)" for word in document["argv"])
+    yield "command", " ".join(words)
+    yield "in", document["cwd"]
+    yield "on", document["host"]
+    yield "started", moment(document["opened_at"])
+    yield "benchmark", document["benchmark"]
+    yield "id", document["id"]
+
+
+def ending(document: Mapping[str, Any]) -> str:
+    """How the run ended, in words."""
+    closed = document["closed"]
+    if closed is None:
+        return "still open" if document["state"] == "open" else "interrupted: fingerprint ended before the command"
+    words = {"exited": f"exited {closed['status']}", "killed": f"killed by signal {closed['status']}"}
+    said_so = words.get(closed["how"], f"{closed['how']}: {closed['detail']}")
+    return f"{said_so}, interrupted" if closed["interrupted"] else said_so
+
+
+def _metrics(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    if document["metrics"]:
+        yield heading("Metrics")
+        yield from rows([(said(name, FACT), _metric(it)) for name, it in document["metrics"].items()], indent=2)
+
+
+def _metric(metric: Mapping[str, Any]) -> str:
+    if not metric["samples"]:
+        return f"({metric['gap']})"
+    samples = sorted(metric["samples"])
+    middle = quantity(samples[len(samples) // 2], metric["unit"])
+    return middle if len(samples) == 1 else f"{middle} (median of {len(samples)})"
+
+
+def _workload(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    if document["workload"]:
+        yield heading("Workload")
+        yield from rows([(said(key, FACT), in_words(it)) for key, it in document["workload"].items()], indent=2)
+
+
+def _seen_during(samples: Mapping[str, Any], pattern: str) -> Iterator[ConsoleRenderable]:
+    glob = parse_glob(pattern)
+    found = [(said(path, FACT), _sampled(it)) for path, it in samples.items() if glob.matches(parse_path(path))]
+    if found:
+        yield heading("Seen while it ran")
+        yield from rows(found, indent=2)
+
+
+def _sampled(seen: Mapping[str, Any]) -> str:
+    if seen["type"] == "growth":
+        return f"grew by {seen['grown']} in {quantity(seen['seconds'], 's')}"
+    low, *_, middle, _, _, high = seen["quantiles"]
+    return f"median {middle:g}, {low:g} to {high:g}, {seen['count']} samples"
+
+
+def _changed_during(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    moved = {path: pair for it in document["sections"].values() for path, pair in it["changed_during"].items()}
+    if moved:
+        yield heading("Changed during the run")
+        yield from rows([(said(path, FACT), before_after(*pair)) for path, pair in moved.items()], indent=2)
+
+
+def _remarks(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    for title, texts in (("Troubles of fingerprint", document["troubles"]), ("Notes", document["notes"])):
+        if texts:
+            yield heading(title)
+            yield from (indented(text) for text in texts)

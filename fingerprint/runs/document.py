@@ -1,0 +1,63 @@
+"""The published form of a run, `fingerprint.run/1`: what `show` prints and `--format json` gives."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
+from fingerprint.runs.run import Run, State
+from fingerprint.sections import leaves
+from fingerprint.snapshot import Key
+from probes.kit.facts import Section
+
+Types = Mapping[str, type[Section]]
+
+
+def document(run: Run, state: State, standing: Effective, types: Types) -> dict[str, Any]:
+    """types: area -> section type; of an area that is not in it only the outcome is told. Times: ns since 1970."""
+    opened = run.opened
+    plain: dict[str, Any] = msgspec.to_builtins(
+        {
+            "schema": "fingerprint.run/1",
+            "id": run.id,
+            "name": opened.name,
+            "attempt": opened.attempt,
+            "benchmark": opened.benchmark,
+            "host": opened.host,
+            "argv": opened.argv,
+            "cwd": opened.cwd,
+            "vary": opened.vary,
+            "opened_at": opened.at,
+            "state": state,
+            "closed": whole(run.closed) if run.closed else None,
+            "good": run.good,
+            "metrics": {name: whole(metric) for name, metric in run.metrics.items()},
+            "workload": run.workload,
+            "samples": run.samples.facts if run.samples else {},
+            "snapshots": run.snapshots,
+            "troubles": run.troubles,
+            "notes": run.notes,
+        }
+    )
+    return {**plain, "sections": {str(key): _section(key, it, types) for key, it in standing.sections.items()}}
+
+
+def whole(struct: msgspec.Struct) -> dict[str, Any]:
+    """Every field, those with their default value included."""
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+
+def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
+    """The effective state of one section. given: facts that only stand because exec was given them."""
+    said: dict[str, Any] = {"outcome": standing.outcome, "detail": standing.detail, "under_load": standing.under_load}
+    if standing.blob is None or key.area not in types:
+        return {**said, "facts": None, "changed_during": {}, "given": []}
+    resolved = resolve(standing, types[key.area])
+    changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
+    given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
+    return {**said, "facts": msgspec.to_builtins(resolved.section), "changed_during": changed, "given": given}
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else msgspec.to_builtins(value)
