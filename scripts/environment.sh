@@ -26,6 +26,8 @@ make_environment() {
     "$python" -c 'import venv, ensurepip' 2>/dev/null ||
         stop "$python has no venv: install the package python3-venv (Debian and its kin), or a Python that has it"
     echo "making the environment in .venv, once" >&2
+    # Called from within the environment, python3 is the one that is about to be removed.
+    python=$("$python" -c 'import sys; print(sys._base_executable)')
     rm -rf .venv
     "$python" -m venv .venv >/dev/null || stop "$python -m venv .venv failed: is python3-venv installed, and this folder writable?"
     .venv/bin/pip install -q --require-hashes -r requirements.lock ||

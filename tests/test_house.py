@@ -14,6 +14,8 @@ from statistics import median
 
 import pytest
 
+from tests.turned import standing
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -220,7 +222,8 @@ def test_the_demo_names_the_state_that_it_changed_and_leaves_nothing_behind(tmp_
     (tmp_path / "home").mkdir()
     (tmp_path / "tmp").mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp")}
-    ended = subprocess.run([ROOT / "scripts/demo"], env=environ, capture_output=True, text=True, check=False)
+    with standing():
+        ended = subprocess.run([ROOT / "scripts/demo"], env=environ, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "The diff names that first" in ended.stdout
     assert list(tmp_path.glob("*/*")) == []
