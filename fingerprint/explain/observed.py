@@ -14,6 +14,8 @@ from probes.kit.paths import parse_path
 CALM = 0.05
 """Share of the time that some task waited for a CPU up to which a host counts as idle enough to time a command."""
 NOTABLE = 2.0
+LONG_ENOUGH = 5.0
+"""Seconds, or samples, from which the growth or the distribution of one run says something about another."""
 CPU_WAIT = "pressure/cpu/some/total"
 
 Sample = Union[Distribution, Growth, None]
@@ -46,9 +48,10 @@ def notable(seen: tuple[Observed, ...]) -> tuple[During, ...]:
 def _differs(o: Observed) -> bool:
     if isinstance(o.a, Distribution) and isinstance(o.b, Distribution):
         (low, high), (other_low, other_high) = _bulk(o.a), _bulk(o.b)
-        return (high < other_low or other_high < low) and _ratio(o) >= NOTABLE
+        enough = min(o.a.count, o.b.count) >= LONG_ENOUGH
+        return enough and (high < other_low or other_high < low) and _ratio(o) >= NOTABLE
     if isinstance(o.a, Growth) and isinstance(o.b, Growth):
-        return o.a.grown != o.b.grown and _ratio(o) >= NOTABLE
+        return min(o.a.seconds, o.b.seconds) >= LONG_ENOUGH and _ratio(o) >= NOTABLE
     return False
 
 

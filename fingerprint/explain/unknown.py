@@ -1,11 +1,7 @@
 """What was ruled out, and what is not known with what to do about it."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-
 from fingerprint.diff.changes import Changes, NotKnown
 from fingerprint.explain.contract import Group, RuledOut, Unknown
-from probes.kit.paths import FactPath
 
 # Remedy by gap code or outcome; the first that either side has counts.
 REMEDIES = {
@@ -22,7 +18,6 @@ REMEDIES = {
     "unsupported": "this part or kernel has no such value",
     "absent": "not there in either",
 }
-NAMED = 3
 
 
 def ruled_out(changes: Changes) -> RuledOut:
@@ -34,41 +29,18 @@ def ruled_out(changes: Changes) -> RuledOut:
 
 
 def not_known(changes: Changes) -> tuple[Unknown, ...]:
-    """One line a section and reason, what could have been known first."""
-    alike: dict[tuple[str, str, str, str], list[NotKnown]] = defaultdict(list)
-    for unknown in changes.not_known:
-        alike[str(unknown.key), unknown.a, unknown.b, unknown.detail if not unknown.names else ""].append(unknown)
+    """What could have been known first."""
     order = list(REMEDIES)
-    lines = [(order.index(_reason(group[0], order)), _line(group)) for group in alike.values()]
-    return tuple(line for _, line in sorted(lines, key=lambda pair: (pair[0], pair[1].fact)))
+    found = sorted(changes.not_known, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
+    return tuple(_line(unknown) for unknown in found)
 
 
-def _reason(unknown: NotKnown, order: Sequence[str]) -> str:
-    return next((code for code in order if code in (unknown.a, unknown.b)), "not_read")
+def _reason(unknown: NotKnown) -> str:
+    return next((code for code in REMEDIES if code in (unknown.a, unknown.b)), "not_read")
 
 
-def _line(group: Sequence[NotKnown]) -> Unknown:
-    first = group[0]
-    says = first.detail or REMEDIES.get(_reason(first, list(REMEDIES)), "")
-    if len(group) == 1:
-        return Unknown(fact=str(first.key.path(first.names)), a=first.a, b=first.b, says=says)
-    below = _common([unknown.names for unknown in group])
-    some = ", ".join(str(FactPath(unknown.names[len(below) :])) for unknown in group[:NAMED])
-    more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
-    return Unknown(fact=f"{first.key.path(below)}/**", a=first.a, b=first.b, says=f"{some}{more}: {says}")
-
-
-def _common(names: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The longest beginning that all share and none is."""
-    shortest = min(map(len, names)) - 1
-    until = next((i for i in range(shortest) if len({n[i] for n in names}) > 1), max(shortest, 0))
-    return names[0][:until]
-
-
-def denied(unknown: Sequence[Unknown]) -> Mapping[str, int]:
-    """Lines by the reason that a remedy exists for."""
-    found: dict[str, int] = defaultdict(int)
-    for line in unknown:
-        for code in {line.a, line.b} & {"denied", "timed_out", "failed", "skipped", "not_read"}:
-            found[code] += 1
-    return found
+def _line(unknown: NotKnown) -> Unknown:
+    """A fact's own detail names a file or an error; of a section it is all there is."""
+    says = unknown.detail if not unknown.names else ""
+    fact = str(unknown.key.path(unknown.names))
+    return Unknown(fact=fact, a=unknown.a, b=unknown.b, says=says or REMEDIES[_reason(unknown)])
