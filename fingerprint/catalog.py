@@ -177,7 +177,10 @@ def _followers(fact: CatalogFact) -> list[str]:
 
 def _check(fact: CatalogFact) -> str:
     file = re.search(r"(?<!\S)/(?:proc|sys|etc|boot|dev)/[^\s,;:()]+", fact.source)
-    return f"grep -H '' {file.group()}" if file else f"as its source tells: {fact.source}"
+    if file is None:
+        return f"as its source tells: {fact.source}"
+    path = file.group()
+    return f"grep -sH -d skip '' {path} {path}/*" if fact.type.startswith("Map[") else f"grep -H '' {path}"
 
 
 def markdown() -> str:

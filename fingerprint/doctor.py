@@ -68,12 +68,12 @@ _LEVEL_OF: Mapping[GapCode, Level] = {
 }
 _SAYS: Mapping[GapCode, str] = {
     "denied": "may not be read",
-    "failed": "was read and made no sense",
-    "timed_out": "was given up",
-    "lost": "was there and is gone",
-    "unsupported": "is not offered by this kernel or device",
-    "retired": "is no longer reported",
-    "not_observable": "is told by no interface",
+    "failed": "read, but it made no sense",
+    "timed_out": "given up",
+    "lost": "there before, and gone",
+    "unsupported": "not offered by this kernel or device",
+    "retired": "no longer reported",
+    "not_observable": "told by no interface",
 }
 _RECORD = "report it: `fingerprint record DIR` writes what was read, private values redacted"
 _MOUNTS = {
@@ -84,8 +84,9 @@ _MOUNTS = {
 }
 # ptrace(2), "Ptrace access mode checking": these files of another user's process need PTRACE_MODE_READ.
 _PTRACE_READ = re.compile(
-    r"^/proc/.*/(?:environ|exe|cwd|root|io|maps|smaps|smaps_rollup|numa_maps|auxv|fd|map_files)\b"
+    r"^/proc/.*/(?:environ|exe|cwd|root|io|maps|smaps|smaps_rollup|numa_maps|auxv|fd|map_files|personality|syscall|stack)\b"
 )
+_TIMER_SLACK = re.compile(r"^/proc/.*/timerslack_ns\b")  # proc_pid_timerslack_ns(5): CAP_SYS_NICE for another's
 _PTRACE = "run as the process's own user, as root, or with CAP_SYS_PTRACE"
 
 
@@ -194,15 +195,17 @@ def _remedy(code: GapCode, source: str, is_root: bool) -> str:
         return ""
     if is_root:
         return "even root may not: run outside the container, or see whether the kernel is locked down"
+    if _TIMER_SLACK.match(source):
+        return "run as root, or with CAP_SYS_NICE"
     return _PTRACE if _PTRACE_READ.match(source) else "run as root"
 
 
 def _finding(reason: _Reason, paths: tuple[str, ...]) -> Finding:
-    what = paths[0] if len(paths) == 1 else f"{len(paths)} facts of {reason.about}, {paths[0]} among them,"
+    what = paths[0] if len(paths) == 1 else f"{len(paths)} facts of {reason.about}, {paths[0]} among them"
     return Finding(
         level=_LEVEL_OF.get(reason.code, "limit"),
         about=reason.about,
-        says=f"{what} {_SAYS.get(reason.code, 'cannot be read')}",
+        says=f"{what}: {_SAYS.get(reason.code, 'cannot be read')}",
         why=reason.detail,
         remedy=reason.remedy,
         facts=paths,

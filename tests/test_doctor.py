@@ -57,9 +57,9 @@ def test_what_is_denied_for_one_reason_is_one_finding_with_its_remedy() -> None:
     first, second = of_gaps(Made(plain=denied, other=denied, environ=denied))
     assert first.level == second.level == "limit"
     assert first.facts == ("made/plain", "made/other")
-    assert first.says == "2 facts of made, made/plain among them, may not be read"
+    assert first.says == "2 facts of made, made/plain among them: may not be read"
     assert (first.why, first.remedy) == ("Permission denied", "run as root")
-    assert second.says == "made/environ may not be read"
+    assert second.says == "made/environ: may not be read"
     assert "CAP_SYS_PTRACE" in second.remedy
 
 
