@@ -80,8 +80,8 @@ class Database:
 
     def _writable(self) -> "Connection":
         connection = _connect(self.path, "mode=rw", self.patience)
-        schema.check(connection, self.path)
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in an empty file
+        if schema.check(connection, self.path) == 0:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in an empty file only
         _set_journal(connection, "TRUNCATE" if self.network else "WAL", self.patience)
         # NORMAL in a WAL survives the death of any process, FULL also that of the machine.
         connection.execute(f"PRAGMA synchronous = {'FULL' if self.network else 'NORMAL'}")

@@ -16,9 +16,9 @@ class NoStore(StoreError):
 
 # Parts of sqlite3_errstr(3)'s texts: Python 3.10 does not hand out the codes.
 _SENTENCES = (
-    ("not a database", "{path} is no SQLite database, so no store: move it away, or let FINGERPRINT_STORE name another"),
+    ("not a database", "{path} is no SQLite database, so no store: move it, or let FINGERPRINT_STORE name another"),
     ("malformed", "{path} is damaged: move it away (a new one is made) and try `sqlite3 {path} .recover` on a copy"),
-    ("is full", "no space is left for {path}: free some, or let FINGERPRINT_STORE name a file on another disk"),
+    ("is full", "no space is left for {path}: free some, or let FINGERPRINT_STORE name one on another disk"),
     ("readonly", "{path} cannot be written by this user (read-only): let FINGERPRINT_STORE name a file that can"),
     ("locked", "{path} is locked by another process: see who holds it with `fuser {path}` and try again"),
     ("unable to open", "{path} cannot be opened: check the permissions of the file and of its folder"),

@@ -11,7 +11,6 @@ tried in this order.
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple, Union
 
@@ -143,6 +142,8 @@ class Stores:
         return FoundSnapshot(store, _one_snapshot(store.snapshots(), path))
 
     def _nearest(self, text: str) -> str:
+        from difflib import get_close_matches
+
         names = {name.lower(): name for row in self.runs() for name in (row.name, str(row))}
         near = [names[name] for name in get_close_matches(text.lower(), names, n=2)]
         return f", but {' and '.join(near)}" if near else ""

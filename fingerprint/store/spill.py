@@ -1,7 +1,6 @@
 """Where a run's records go when its store cannot take them: JSON lines, in the first folder that has room."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,10 +14,12 @@ _decode = msgspec.json.Decoder(Line).decode
 
 def folders(store: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Where a spill file may lie, best first."""
+    from tempfile import gettempdir
+
     yield store.parent
     if runtime := environ.get("XDG_RUNTIME_DIR"):
         yield Path(runtime)
-    yield Path(environ.get("TMPDIR") or tempfile.gettempdir())
+    yield Path(environ.get("TMPDIR") or gettempdir())
     yield Path.cwd()
 
 

@@ -39,7 +39,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, co
     path = tmp_path / "store.db"
     path.write_bytes(content)
     for readonly in (False, True):
-        with pytest.raises(StoreError, match=f"{path} is (no SQLite database|damaged).*move it away"):
+        with pytest.raises(StoreError, match=f"{path} is (no SQLite database|damaged).*move it"):
             Store.open(path, readonly=readonly)
     assert path.read_bytes() == content
 
@@ -90,8 +90,7 @@ def older_store(path: Path) -> sqlite3.Connection:
     store = Store.open(path)
     whole_run(store)
     store.close()
-    connection = sqlite3.connect(path, isolation_level=None)
-    return connection
+    return sqlite3.connect(path, isolation_level=None)
 
 
 def add_column(connection: sqlite3.Connection) -> None:

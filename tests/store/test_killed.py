@@ -22,6 +22,12 @@ def start(path: Path, number: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
 
 
+def first_of(writer: "subprocess.Popen[bytes]") -> str:
+    """The first run that it acknowledged: it writes by now."""
+    assert writer.stdout is not None
+    return os.read(writer.stdout.fileno(), 27).decode().strip()
+
+
 def killed(writer: "subprocess.Popen[bytes]") -> list[str]:
     """The runs that it had acknowledged."""
     os.kill(writer.pid, signal.SIGKILL)
@@ -55,8 +61,7 @@ def rounds(path: Path, count: int) -> None:
     acknowledged: set[str] = set()
     for number in range(count):
         victim = number % WRITERS
-        assert writers[victim].stdout is not None
-        acknowledged.add(os.read(writers[victim].stdout.fileno(), 27).decode().strip())
+        acknowledged.add(first_of(writers[victim]))
         time.sleep(chance.uniform(0, 0.05))
         acknowledged.update(killed(writers[victim]))
         check(path, acknowledged)

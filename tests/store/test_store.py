@@ -1,6 +1,7 @@
 """Snapshots and runs come back as they were saved."""
 
 import string
+from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from fingerprint.ids import new_id
 from fingerprint.metrics import Metric
-from fingerprint.runs.record import Closed, Measured, Noted, Opened, Sampled, Snapped
+from fingerprint.runs.record import AnyRecord, Closed, Measured, Noted, Opened, Sampled, Snapped
 from fingerprint.snapshot import Key, Reading, Snapshot, reading_of
 from fingerprint.store import Store, StoreError
-from probes.kit.facts import Gap
+from probes.kit.facts import Gap, Map
 from tests.store.samples import (
     MINUTE,
     PROVENANCE,
@@ -38,8 +39,6 @@ WIDTHS = st.builds(lambda width, errors: Link(width=width, errors=errors), NUMBE
 def readings(draw: st.DrawFn) -> Reading:
     if draw(st.booleans()):
         return Reading(draw(st.sampled_from(["failed", "timed_out", "skipped"])), draw(st.text(max_size=9)), 3.25)
-    from probes.kit.facts import Map
-
     links = draw(st.dictionaries(st.text(max_size=5), WIDTHS, max_size=3))
     return reading_of(Bus(speed=draw(NUMBERS), heat=draw(NUMBERS), links=Map(links)), draw(st.floats(0, 1e6)))
 
@@ -71,11 +70,11 @@ def test_records_of_every_kind_come_back_in_order(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     store.save(before := snapshot())
     store.save(after := snapshot())
-    run_id = store.open_run("run-A", opened_with := lambda attempt: opened("run-A", attempt, at=5))
+    run_id = store.open_run("run-A", lambda attempt: opened("run-A", attempt, at=5))
     written = records(before.id, after.id)
     for record in written:
         store.append(run_id, record)
-    assert store.records(run_id) == (opened_with(1), *written)
+    assert store.records(run_id) == (opened("run-A", 1, at=5), *written)
 
 
 def test_the_list_tells_how_a_run_ended_without_its_records(tmp_path: Path) -> None:
@@ -160,12 +159,13 @@ def test_what_would_not_load_again_is_not_stored(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     run_id = short_run(store)
     known = store.records(run_id)
-    for record in [
+    unloadable: list[AnyRecord] = [
         Measured(1, Metric("speed", samples=(float("nan"),))),
         Noted(1, "\udcff"),
         Sampled(1, 1, 0, {"a": object()}),  # type: ignore[dict-item]
         Snapped(1, "before", new_id()),
-    ]:
+    ]
+    for record in unloadable:
         with pytest.raises((ValueError, TypeError)):
             store.append(run_id, record)
     assert store.records(run_id) == known
@@ -173,7 +173,8 @@ def test_what_would_not_load_again_is_not_stored(tmp_path: Path) -> None:
 
 def test_an_unknown_id_is_refused_by_name(tmp_path: Path) -> None:
     store = store_at(tmp_path)
-    for ask in [store.records, store.snapshot, store.run, lambda run_id: store.append(run_id, Noted(1, "x"))]:
+    asks: list[Callable[[str], object]] = [store.records, store.snapshot, store.run, store.good]
+    for ask in asks:
         with pytest.raises(StoreError, match="no (run|snapshot) 01ABC .*`fingerprint runs`"):
             ask("01ABC")
 

@@ -104,14 +104,15 @@ def test_a_file_laid_out_anew_is_taken(source: Store, target: Store, file: Path,
     assert target.records(run_id) == source.records(run_id)
 
 
-def change(document: dict[str, Any], place: str, value: Any) -> None:
-    *way, last = place.split(".")
+def change(document: Any, place: str, value: Any) -> None:
+    """Sets what `place` names, or deletes it where the value is `...`."""
+    *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     for step in way:
-        document = document[int(step) if isinstance(document, list) else step]
+        document = document[step]
     if value is ...:
-        del document[int(last) if isinstance(document, list) else last]
+        del document[last]
     else:
-        document[int(last) if isinstance(document, list) else last] = value  # type: ignore[call-overload]
+        document[last] = value
 
 
 @pytest.mark.parametrize(
@@ -180,9 +181,11 @@ def test_a_file_damaged_anywhere_is_taken_whole_or_not_at_all(
     try:
         store = Store.of_file(file)
     except StoreError as error:
-        assert str(file) in str(error)
+        refusal = str(error)
     else:
+        refusal = str(file)
         for row in store.runs():
             store.records(row.id)
         for kept in store.snapshots():
             store.snapshot(kept.id)
+    assert str(file) in refusal
