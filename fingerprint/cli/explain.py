@@ -11,10 +11,10 @@ Example:
 @click.argument("path")
 def command(path: str) -> None:
     """Say of one fact what it is, why it is read, from where, and how to put it back."""
-    from fingerprint import catalog
+    from fingerprint.catalog import explain
     from fingerprint.trouble import Trouble
 
     try:
-        click.echo(catalog.explain(path))
+        click.echo(explain(path))
     except LookupError as error:
         raise Trouble(str(error.args[0])) from None

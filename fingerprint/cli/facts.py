@@ -18,12 +18,12 @@ Example:
 @output_format("text", "json", "markdown")
 def command(pattern: str | None, format: str) -> None:  # noqa: A002  # the flag is --format
     """List every fact that can be read: path, kind, unit, and why."""
-    from fingerprint import catalog
+    from fingerprint.catalog import facts, find, markdown
 
     if format == "markdown":
-        click.echo(catalog.markdown(), nl=False)
+        click.echo(markdown(), nl=False)
         return
-    found = catalog.find(pattern) if pattern else catalog.facts()
+    found = find(pattern) if pattern else facts()
     if format == "json":
         import msgspec
 

@@ -6,7 +6,7 @@ import select
 import signal
 import socket
 import time
-from typing import Iterator, Sequence
+from typing import Iterator, Literal, Sequence
 
 import msgspec
 
@@ -52,18 +52,21 @@ class Worker:
         *whole, self._rest = self._rest.split(b"\n")
         return whole
 
-    def abandon(self) -> None:
-        """Kills it and waits 0.1 s at most; in state D it stays behind, and nothing waits for it."""
+    def abandon(self) -> str:
+        """Kills it and waits 0.1 s at most. In state D it stays behind, and nothing waits for it; says which."""
         self.socket.close()
         try:
             os.kill(self.pid, signal.SIGKILL)
             deadline = time.monotonic() + REAP_SECONDS
-            while not os.waitpid(self.pid, os.WNOHANG)[0] and time.monotonic() < deadline:
+            while not os.waitpid(self.pid, os.WNOHANG)[0]:
+                if time.monotonic() >= deadline:
+                    return f"its reader, pid {self.pid}, cannot be killed and was left behind in state {self._state()}"
                 time.sleep(0.001)
         except (ProcessLookupError, ChildProcessError):
             pass
+        return "its reader was killed"
 
-    def state(self) -> str:
+    def _state(self) -> str:
         """The kernel's letter for its state. Only `stat` is read: cmdline and environ of a process in
         state D may block the reader."""
         try:
@@ -125,9 +128,9 @@ class Reader:
             for line in self._worker.lines():
                 finished += self._take(line)
         except EOFError:
-            finished += self._give_up("failed", "the reader process ended")
+            finished += self._give_up("failed")
         if self.busy and not self.timeout():
-            finished += self._give_up("timed_out", self._why_late())
+            finished += self._give_up("timed_out")
         return finished
 
     def tree(self, pid: int, budget: float = 1.0) -> tuple[Target, ...]:
@@ -188,34 +191,35 @@ class Reader:
             return Reading("failed", f"the probe sent what its facts do not allow: {error}", message.ms)
         return reading_of(section, message.ms)
 
-    def _give_up(self, outcome: str, why: str) -> list[Finished]:
+    def _give_up(self, outcome: Literal["failed", "timed_out"]) -> list[Finished]:
         """Leaves the worker behind with what it was reading, and asks another for the rest."""
         key = self._current or (self._jobs[0].key if self._jobs else None)
         spent = time.monotonic() >= self._deadline
-        self._replace()
+        fate = self._replace()
         if key is None:
             return []
         self._jobs = [job for job in self._jobs if job.key != key]
-        if outcome == "timed_out":
-            self.hung[key] = time.strftime("%H:%M:%S")
-        finished: list[Finished] = [(key, Reading("timed_out" if outcome == "timed_out" else "failed", why))]
+        finished: list[Finished] = [(key, self._given_up(key, outcome, fate))]
         if spent:
             finished += [(job.key, Reading("skipped", "the snapshot's budget was spent")) for job in self._jobs]
             self._jobs = []
         self._ask()
         return finished
 
-    def _why_late(self) -> str:
-        state = self._worker.state()
-        sleep = " (uninterruptible sleep)" if state == "D" else ""
-        return f"no answer in time; its reader, pid {self._worker.pid}, was left behind in state {state}{sleep}"
+    def _given_up(self, key: Key, outcome: Literal["failed", "timed_out"], fate: str) -> Reading:
+        if outcome == "failed":
+            return Reading("failed", "the reader process ended while it read this")
+        self.hung[key] = time.strftime("%H:%M:%S")
+        return Reading("timed_out", f"hung since {self.hung[key]}: no answer in time; {fate}")
 
     def _skipped(self, job: Job) -> Reading:
         return Reading("skipped", f"hung since {self.hung[job.key]}; not read again in this run")
 
-    def _replace(self) -> None:
-        self._worker.abandon()
+    def _replace(self) -> str:
+        """What became of the old worker."""
+        fate = self._worker.abandon()
         self._worker = Worker(self._host, self._probes)
+        return fate
 
     def _await_tree(self, deadline: float) -> tuple[Target, ...]:
         while (left := deadline - time.monotonic()) > 0:
