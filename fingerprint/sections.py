@@ -4,15 +4,13 @@ A section's *lasting* part (identity, config, state settled always) and its vola
 sections of the same type, the other half NOT_READ and thus not written. Joined they give the section back.
 """
 
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from hashlib import blake2b
 from types import UnionType
 from typing import (
     Any,
-    Callable,
-    Iterator,
     Literal,
-    Mapping,
     NamedTuple,
     TypeVar,
     Union,
@@ -82,7 +80,7 @@ def _leaves_of(fact: Fact, value: Any, at: tuple[str, ...]) -> Iterator[Leaf]:
             yield Leaf((*at, key), fact, item)
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_one_collection(cls: type[Section]) -> bool:
     """Whether the class is one collection and nothing else: its paths omit the field's name."""
     if len(cls.__struct_fields__) != 1:
@@ -144,7 +142,9 @@ def _join_of(lasting: Any, volatile: Any) -> Any:
     if isinstance(lasting, Section):
         return join(lasting, volatile)
     if isinstance(lasting, Map) and isinstance(volatile, Map):
-        return Map({**lasting.items, **{k: _join_of(lasting.items.get(k, NOT_READ), v) for k, v in volatile.items.items()}})
+        return Map(
+            {**lasting.items, **{k: _join_of(lasting.items.get(k, NOT_READ), v) for k, v in volatile.items.items()}}
+        )
     return lasting if volatile is NOT_READ else volatile
 
 
@@ -167,7 +167,7 @@ def volatile_of(section: Section) -> msgspec.Raw:
     return msgspec.Raw(_canonical.encode(part(section, lasting=False)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def decoder_of(cls: type[S]) -> Callable[[Union[bytes, msgspec.Raw]], S]:
     """A strict decoder for one section type. It raises msgspec.ValidationError with the path of what is wrong."""
     return msgspec.json.Decoder(cls).decode
@@ -193,7 +193,7 @@ def _under_new_names(cls: type[Section], stored: dict[str, Any]) -> dict[str, An
     return renamed
 
 
-@lru_cache(maxsize=None)
+@cache
 def _sections_in(cls: type[Section]) -> tuple[tuple[str, type[Section]], ...]:
     """(field, section type) of the fields that are a section or a collection of them."""
     kinds = ((name, kind) for name, hint in _hints(cls).items() for kind in _inner(hint))
@@ -204,10 +204,12 @@ def _inner(hint: Any) -> tuple[Any, ...]:
     return (hint, *(item for arm in _arms(hint) for item in _map_args(arm)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema_of(cls: type[Section]) -> str:
     """Digest of the type's facts: their paths, kinds, units and value types."""
-    lines = sorted(f"{'/'.join(names)} {fact.kind} {fact.unit} {fact.settled} {hint}" for names, fact, hint in declared(cls))
+    lines = sorted(
+        f"{'/'.join(names)} {fact.kind} {fact.unit} {fact.settled} {hint}" for names, fact, hint in declared(cls)
+    )
     return blake2b("\n".join(lines).encode(), digest_size=10).hexdigest()
 
 

@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from typing import Sequence
+from collections.abc import Sequence
 
 from probes.kit.facts import Gap, Seen
 
@@ -86,7 +86,8 @@ def give_up(child: "subprocess.Popen[bytes]") -> bool:
 
 def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, str] | Gap | None:
     """Both streams until they close. None at the deadline, a Gap beyond the cap."""
-    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
     chunks: dict[int, list[bytes]] = {child.stdout.fileno(): [], child.stderr.fileno(): []}
     order = list(chunks)
     left = set(chunks)

@@ -9,7 +9,8 @@ reader process decodes it strictly, so a wrong type becomes a failed section and
 """
 
 import sys
-from typing import Any, Callable, ClassVar, Generic, Literal, Mapping, TypeVar, Union
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, Literal, TypeVar, Union
 
 import msgspec
 
@@ -112,9 +113,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lasting(self) -> bool:
         """Whether the value stands until somebody changes it: such facts make up a section's digest."""
-        return self.kind in ("identity", "config") or (
-            self.kind == "state" and self.settled == "always"
-        )
+        return self.kind in ("identity", "config") or (self.kind == "state" and self.settled == "always")
 
 
 def identity(why: str, source: str, unit: str = "", **more: Any) -> Any:

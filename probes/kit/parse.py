@@ -1,6 +1,6 @@
 """Text parsers that two or more probes share. They raise ValueError on what they do not understand."""
 
-from typing import Iterable
+from collections.abc import Iterable
 
 
 def cpu_list(text: str) -> frozenset[int]:

@@ -9,8 +9,8 @@ for exactly one segment or a part of one, `**` for any number of segments, none 
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Iterable
 
 _ESCAPES = {"%": "%25", "/": "%2F", "*": "%2A"}
 _ESCAPE = re.compile(r"[%/*]")
@@ -47,7 +47,7 @@ def _segment(part: str, whole: str) -> str:
 class Glob:
     """A pattern over paths. `matches` takes a path; `str()` gives the pattern back."""
 
-    __slots__ = ("text", "_pattern")
+    __slots__ = ("_pattern", "text")
 
     def __init__(self, text: str) -> None:
         """Raises ValueError for an empty segment or a bare `%`."""

@@ -2,7 +2,8 @@
 
 import importlib
 import pkgutil
-from typing import Callable, Generic, Iterable, Literal, Mapping, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
