@@ -36,14 +36,21 @@ def service_path() -> Path:
 
 
 def make_private(path: Path) -> None:
-    """Creates folder (0700) and file (0600) where they are missing; SQLite gives its side files the file's mode."""
+    """Creates folder (0700) and file (0600) where they are missing; SQLite gives its side files the file's mode.
+
+    A file that is there is not opened: to close it would drop the locks that this process holds on it
+    (https://sqlite.org/howtocorrupt.html, 2.2).
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return  # another process was first, or the folder is a file, which SQLite will say
     except OSError as error:
-        if not path.is_file():
-            raise explained(OSError(f"unable to open: {error.strerror}"), path) from error
-        raise explained(OSError("readonly"), path) from error
+        raise explained(OSError(f"unable to open: {error.strerror}"), path) from error
+    if not os.access(path, os.W_OK):
+        raise explained(OSError("readonly"), path)
 
 
 def network_of(path: Path, mountinfo: str | None = None) -> str:

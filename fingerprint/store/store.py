@@ -11,6 +11,7 @@ from fingerprint.runs.record import AnyRecord, Closed, Marked, Noted, Opened
 from fingerprint.snapshot import Snapshot
 from fingerprint.store import house, runs, snapshots, transfer
 from fingerprint.store.database import PATIENCE_SECONDS, Database, InMemory
+from fingerprint.store.errors import StoreError
 from fingerprint.store.house import Removed
 from fingerprint.store.place import service_path
 from fingerprint.store.runs import RunRow
@@ -57,7 +58,9 @@ class Store:
         return self._database.network
 
     def writable(self) -> "Store":
-        """This store, open for writing."""
+        """This store, open for writing. A file that is only looked at cannot be."""
+        if self.origin == "file":
+            raise StoreError(f"{self.path} is an exported file: take it in with `fingerprint import {self.path}` first")
         return Store.open(self.path) if self._database.readonly else self
 
     def close(self) -> None:

@@ -219,6 +219,20 @@ def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
     blocker.close()
 
 
+def test_opening_a_second_time_drops_no_lock_of_this_process(tmp_path: Path) -> None:
+    """POSIX locks go when any descriptor of the file is closed: then the next process would take the WAL away."""
+    store = store_at(tmp_path)
+    short_run(store)
+    Store.open(store.path).close()
+    argv = [
+        sys.executable,
+        "-c",
+        "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA journal_mode=DELETE')",
+    ]
+    ran = subprocess.run([*argv, str(store.path)], capture_output=True, text=True, check=False)
+    assert "database is locked" in ran.stderr
+
+
 def test_a_forked_child_writes_on_a_connection_of_its_own(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     short_run(store)

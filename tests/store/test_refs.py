@@ -99,6 +99,8 @@ def test_an_exported_file_is_read_without_being_imported(stores: Stores, user: S
     found = run_of(stores, str(file))
     assert found.latest.origin == "file"
     assert found.store.records(run_id) == records
+    with pytest.raises(StoreError, match="take it in with `fingerprint import"):
+        found.store.writable()
     assert user.runs() == ()
 
 
