@@ -5,7 +5,7 @@ Read several times a second, so three things only: /proc/pressure, /proc/stat an
 
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from probes.kit.facts import Gap, Section, Seen, counter, telemetry, then
 from probes.kit.host import Host
@@ -17,12 +17,12 @@ TICKS = "ticks of 1/100 s"  # USER_HZ, 100 on every architecture that GPUs are s
 HUNDREDTHS = "1/100 %"
 
 
-def _stall(why: str, resource: str, who: str) -> Seen[int]:
-    return counter(why, f"/proc/pressure/{resource}, {who} total", "us")  # type: ignore[no-any-return]
+def _stall(why: str, resource: str, who: str) -> Any:
+    return counter(why, f"/proc/pressure/{resource}, {who} total", "us")
 
 
-def _share(why: str, resource: str, who: str) -> Seen[int]:
-    return telemetry(why, f"/proc/pressure/{resource}, {who} avg10", HUNDREDTHS)  # type: ignore[no-any-return]
+def _share(why: str, resource: str, who: str) -> Any:
+    return telemetry(why, f"/proc/pressure/{resource}, {who} avg10", HUNDREDTHS)
 
 
 class CpuSome(Section):

@@ -7,7 +7,7 @@ machine shares it, so that no other test's turning shows up as a change.
 import fcntl
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from probes.kit.parse import selected
@@ -44,13 +44,18 @@ def turned(path: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def kept(*paths: str) -> Iterator[None]:
-    """Settings of which the kernel zeroes one when another is written: afterwards the one that was set is set again."""
+    """Settings of which the kernel zeroes one when another is written (dirty_bytes, dirty_ratio), then as they were.
+
+    Zeros first, since writing one may zero its counterpart, or be refused.
+    """
     before = {path: setting(path) for path in paths}
-    with ExitStack() as stack:
-        for path, value in before.items():
-            if value != "0":
-                stack.callback(Path(path).write_text, value)
+    try:
         yield
+    finally:
+        for path, value in sorted(before.items(), key=lambda pair: pair[1] != "0"):
+            with suppress(OSError):
+                Path(path).write_text(value)
+        assert {path: setting(path) for path in paths} == before
 
 
 def setting(path: str) -> str:

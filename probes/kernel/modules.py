@@ -22,7 +22,7 @@ class Module(Section):
         follows=("kernel/release", "kernel/version"),
     )
     srcversion: Seen[str] = config(
-        "Digest of the sources: a patched module under the same version string moved 288 to 223 tok/s",
+        "Digest of the sources: a patched module keeps its version string and opens or closes peer access",
         f"{MODULES}/*/srcversion",
         follows=("kernel/release", "kernel/version"),
     )

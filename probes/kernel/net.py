@@ -40,7 +40,9 @@ class Core(Section):
         "net.core.busy_read", "Blocking reads spin on the card for this long before they sleep", "us"
     )
     rmem_max: Seen[int] = sysctl(
-        "net.core.rmem_max", "Largest receive buffer a program may ask for: NCCL_SOCKET buffers and UDP loss", "bytes"
+        "net.core.rmem_max",
+        "Largest receive buffer a program may ask for by itself: UDP loss, tuned sockets cut short",
+        "bytes",
     )
     rmem_default: Seen[int] = sysctl("net.core.rmem_default", "Receive buffer of sockets other than TCP", "bytes")
     wmem_max: Seen[int] = sysctl(
@@ -51,7 +53,7 @@ class Core(Section):
         "net.core.optmem_max", "Control memory of a socket: zero-copy sends fall back to copies beyond it", "bytes"
     )
     default_qdisc: Seen[str] = sysctl(
-        "net.core.default_qdisc", "Queueing of cards that come up later: fq paces BBR, pfifo_fast does not"
+        "net.core.default_qdisc", "Queueing of cards that come up later: fq paces flows, pfifo_fast lets bursts out"
     )
     rps_sock_flow_entries: Seen[int] = sysctl(
         "net.core.rps_sock_flow_entries",
@@ -70,7 +72,7 @@ class Ipv4(Section):
 
     tcp_congestion_control: Seen[str] = sysctl(
         "net.ipv4.tcp_congestion_control",
-        "How a flow reacts to loss and delay: tenfold between cubic and bbr on long paths",
+        "How a flow reacts to loss and delay: cubic backs off where bbr keeps its rate",
     )
     tcp_rmem: Seen[tuple[int, ...]] = sysctl(
         "net.ipv4.tcp_rmem",
@@ -136,7 +138,7 @@ class Ipv4(Section):
         "net.ipv4.tcp_syncookies", "Under a burst, connections without window scaling instead of none"
     )
     tcp_max_tw_buckets: Seen[int] = sysctl(
-        "net.ipv4.tcp_max_tw_buckets", "Closed connections that are remembered: above it ports are reused unsafely"
+        "net.ipv4.tcp_max_tw_buckets", "Closed connections that are remembered: above it they are forgotten at once"
     )
     tcp_retries2: Seen[int] = sysctl(
         "net.ipv4.tcp_retries2", "How long a collective hangs on a dead peer before its socket fails"
@@ -145,7 +147,8 @@ class Ipv4(Section):
         "net.ipv4.tcp_keepalive_time", "Idle time until a vanished peer is noticed: orphaned requests occupy slots", "s"
     )
     tcp_no_metrics_save: Seen[int] = sysctl(
-        "net.ipv4.tcp_no_metrics_save", "0 lets a run inherit the congestion window that an earlier one ended with"
+        "net.ipv4.tcp_no_metrics_save",
+        "0 lets a connection begin with what an earlier one to the same peer had measured",
     )
     ip_local_port_range: Seen[tuple[int, ...]] = sysctl(
         "net.ipv4.ip_local_port_range", "Ports for outgoing connections: a load generator runs out of them"

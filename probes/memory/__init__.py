@@ -21,7 +21,8 @@ class Hotplug(Section):
         f"{BLOCKS}/auto_online_blocks", "Whether added memory is used at once, and whether kernel memory may lie in it"
     )
     online_policy: Seen[str] = knob(
-        f"{MODULE}/online_policy", "In which zone added memory lands: a movable zone holds no huge page tables"
+        f"{MODULE}/online_policy",
+        "In which zone added memory lands: a movable zone takes no kernel memory and no pinned pages",
     )
     memmap_on_memory: Seen[str] = config(
         "Whether page structs of added memory lie in it: slow memory makes page faults slow",

@@ -25,7 +25,7 @@ class NodePool(Section):
         "pages",
     )
     surplus_hugepages: Seen[int] = telemetry(
-        "Pages this node allocated above its pool, one compaction each", f"{_NODE}/surplus_hugepages", "pages"
+        "Pages this node allocated on demand above its pool, if it found any", f"{_NODE}/surplus_hugepages", "pages"
     )
 
 

@@ -19,7 +19,7 @@ class Device(Section):
         "How much can be swapped out instead of the server being killed, slowly", "/proc/swaps, Size", "kB"
     )
     priority: Seen[int] = config(
-        "Which device is filled first: zram and a disk differ a thousandfold", "/proc/swaps, Priority"
+        "Which device is filled first: zram answers in microseconds, a disk in milliseconds", "/proc/swaps, Priority"
     )
     used: Seen[int] = telemetry(
         "What lies in swap now: memory of a server that will be read back at its next use", "/proc/swaps, Used", "kB"

@@ -1,6 +1,7 @@
 """How memory is used and what it cost: /proc/meminfo and /proc/vmstat."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from probes.kit.facts import Gap, Section, Seen, counter, telemetry, then
 from probes.kit.host import Host
@@ -10,12 +11,12 @@ MEMINFO = "/proc/meminfo"
 VMSTAT = "/proc/vmstat"
 
 
-def _size(why: str, name: str) -> Seen[int]:
-    return telemetry(why, f"{MEMINFO}, {name}", "kB")  # type: ignore[no-any-return]
+def _size(why: str, name: str) -> Any:
+    return telemetry(why, f"{MEMINFO}, {name}", "kB")
 
 
-def _events(why: str, name: str, unit: str = "") -> Seen[int]:
-    return counter(why, f"{VMSTAT}, {name}", unit)  # type: ignore[no-any-return]
+def _events(why: str, name: str, unit: str = "") -> Any:
+    return counter(why, f"{VMSTAT}, {name}", unit)
 
 
 class Usage(Section):
@@ -37,7 +38,9 @@ class Usage(Section):
     shmem_huge_pages: Seen[int] = _size("Shared memory that is in huge pages", "ShmemHugePages")
     file_huge_pages: Seen[int] = _size("Page cache in huge folios: fewer TLB misses in mapped weights", "FileHugePages")
     mapped: Seen[int] = _size("Files mapped by programs: weights that are used through mmap", "Mapped")
-    unevictable: Seen[int] = _size("Pages reclaim cannot take: pinned host buffers of CUDA and RDMA", "Unevictable")
+    unevictable: Seen[int] = _size(
+        "Pages that reclaim cannot take: locked memory, ramfs and locked segments", "Unevictable"
+    )
     mlocked: Seen[int] = _size("Memory locked by programs: whether --mlock had its effect", "Mlocked")
     slab_reclaimable: Seen[int] = _size("Caches of inodes and directories: file look-ups at start-up", "SReclaimable")
     slab_unreclaimable: Seen[int] = _size("Kernel memory that cannot be freed: it grows with leaks", "SUnreclaim")
@@ -119,6 +122,9 @@ class Vmstat(Section):
     zone_reclaim_failed: Seen[int] = _events("Node-local reclaims that freed nothing", "zone_reclaim_failed")
     htlb_buddy_alloc_fail: Seen[int] = _events(
         "Explicit huge pages that the kernel was asked for and could not make", "htlb_buddy_alloc_fail"
+    )
+    nr_foll_pin_acquired: Seen[int] = _events(
+        "Pages pinned for DMA during the run: buffers registered anew at each transfer", "nr_foll_pin_acquired", "pages"
     )
     drop_pagecache: Seen[int] = _events(
         "Somebody wrote to drop_caches: the next load comes from disk", "drop_pagecache"

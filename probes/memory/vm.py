@@ -159,7 +159,8 @@ class Vm(Section):
         "vm.laptop_mode", "Delays writeback and then flushes all at once: bursts of disk traffic", "s"
     )
     legacy_va_layout: Seen[int] = sysctl(
-        "vm.legacy_va_layout", "Bottom-up address layout: fewer aligned gaps for huge pages in large mappings"
+        "vm.legacy_va_layout",
+        "Maps from the bottom of the address space up: other alignment and gaps for large mappings",
     )
     hugetlb_optimize_vmemmap: Seen[int] = sysctl(
         "vm.hugetlb_optimize_vmemmap",

@@ -12,6 +12,7 @@ import pytest
 
 from probes.kit.paths import parse_glob, parse_path
 from tests.e2e.conftest import Cli
+from tests.turned import kept, turning
 
 LONG_ENOUGH = ("sleep", "0.4")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change this")
@@ -137,7 +138,7 @@ def test_the_interpreter(fingerprint: Cli) -> None:
 @needs_root
 def test_thp_mode(fingerprint: Cli) -> None:
     mode = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    with written(mode, "always"):
+    with turning(), written(mode, "always"):
         fingerprint("run", "--name", "a", "--", *LONG_ENOUGH)
         mode.write_text("never")
         fingerprint("run", "--name", "b", "--", *LONG_ENOUGH)
@@ -153,12 +154,10 @@ def test_a_sysctl(fingerprint: Cli, name: str) -> None:
         pytest.skip(f"this kernel has no {name}")
     changed = str(int(path.read_text()) ^ 1) if name.startswith("kernel") else str(int(path.read_text()) + 8192 * 16)
     changed = "33" if name == "vm/swappiness" else changed
-    ratio = Path("/proc/sys/vm/dirty_ratio").read_text()
-    fingerprint("run", "--name", "a", "--", *LONG_ENOUGH)
-    with written(path, changed):
+    with turning(), kept(str(path), "/proc/sys/vm/dirty_ratio"):
+        fingerprint("run", "--name", "a", "--", *LONG_ENOUGH)
+        path.write_text(changed)
         fingerprint("run", "--name", "b", "--", *LONG_ENOUGH)
-    if name == "vm/dirty_bytes":
-        Path("/proc/sys/vm/dirty_ratio").write_text(ratio)
     assert the_suspect(fingerprint.diff("a", "b", status=1)).endswith(name.rpartition("/")[2])
 
 
