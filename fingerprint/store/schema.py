@@ -59,7 +59,11 @@ MIGRATIONS: Mapping[int, Migration] = {}
 
 
 def check(connection: "Connection", path: Path) -> int:
-    """The schema's version, 0 for an empty file. Raises StoreError for what another program or a newer release made."""
+    """The schema's version, 0 for an empty file. Raises StoreError for what another program made."""
+    if not connection.in_transaction:  # one view: another process may be making the tables
+        connection.execute("BEGIN")
+        with connection:
+            return check(connection, path)
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     owner: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and (owner or version or _has_tables(connection)):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -245,6 +245,25 @@ def test_a_forked_child_writes_on_a_connection_of_its_own(tmp_path: Path) -> Non
     short_run(store)
     assert [row.attempt for row in store.runs()] == [1, 2, 3]
     assert store._database.connection() is parents
+
+
+def forked(act: Callable[[], object]) -> int:
+    """The pid of a child that exits 0 if `act` raises nothing."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        finally:
+            os._exit(1 if sys.exc_info()[0] else 0)
+    return child
+
+
+def test_four_processes_that_make_one_store_at_once_all_use_it(tmp_path: Path) -> None:
+    for number in range(40):
+        path = tmp_path / f"{number}.db"
+        children = [forked(lambda path=path: short_run(Store.open(path, patience=30))) for _ in range(4)]  # type: ignore[misc]
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+        assert [row.attempt for row in Store.open(path, readonly=True).runs()] == [1, 2, 3, 4]
 
 
 def test_a_store_that_was_moved_away_takes_no_more_writes(tmp_path: Path) -> None:
