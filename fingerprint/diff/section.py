@@ -4,7 +4,7 @@ Every lasting fact of A or B ends in exactly one place: among the changes, not k
 that came or went consists of, and the key set that it came to, are told by that item.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,12 +13,14 @@ from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
 from fingerprint.diff.known import holds_devices, waits_to_settle
 from fingerprint.diff.pairing import SectionPair, under_keys_of
+from fingerprint.diff.settling import settled
+from fingerprint.diff.tally import seen, seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
-from fingerprint.sections import Blob, Leaf, blob_of, decoder_of, leaves
+from fingerprint.sections import Blob, blob_of
 from fingerprint.snapshot import Key
 from fingerprint.walk import MISSING, Difference, Names, differences, spread, value_at, without
-from probes.kit.facts import NOT_READ, Document, Gap, Map, Section
+from probes.kit.facts import NOT_READ, Document, Gap, Section
 from probes.kit.paths import parse_path
 from probes.kit.probe import Probe
 
@@ -83,38 +85,31 @@ class _Walk:
     def compared(self) -> Compared:
         found = list(differences(self.left, self.right))
         told = [self._as_given(d) for d in found]
-        equal_as_given = [d for d, answer in zip(found, told, strict=True) if answer is None]
+        equal = [d for d, answer in zip(found, told, strict=True) if answer is None]
         differing = [d for d in told if d is not None]
-        settled = list(self._settled())
+        states = settled(*self.standing, self.probe.section)
         return Compared(
             changes=(
-                *(self._change(d) for d in differing if not is_unknown(d)),
+                *(self._change(d) for d in (*differing, *states.changed) if not is_unknown(d)),
                 *self._unsteady(),
-                *self._unlike(settled),
+                *(self._unsettled(d) for d in states.unlike),
             ),
             not_known=(
                 *_same_gaps(self.key, self._blob(0), self._blob(1)),
-                *(self._not_known(d) for d in (*differing, *settled) if is_unknown(d)),
-                *(
-                    self._not_settled(d)
-                    for d in settled
-                    if not is_unknown(d) and d.before == d.after and not self._busy
-                ),
+                *(_not_known(self.key, d) for d in (*differing, *states.unknown) if is_unknown(d)),
+                *(_alike_at_rest(self.key, d) for d in states.alike),
             ),
-            ruled_out=self._blob(0).seen
-            - _seen_in(found)
-            + sum(_seen(d.before) for d in equal_as_given)
-            + sum(d.before == d.after and not is_unknown(d) and self._busy for d in settled),
+            ruled_out=self._blob(0).seen - seen_in(found) + sum(seen(d.before) for d in equal) + len(states.equal),
             pairing=self.pairing,
         )
 
     def _blob(self, side: int) -> Blob:
         """Of what was walked: the stored one, unless something was taken out or laid over."""
-        walked, resolved, standing = ((self.left, self.a), (self.right, self.b))[side] + (self.standing[side],)
-        stored = standing.blob
-        assert stored is not None
-        decoded_as_stored = walked is resolved.section and standing.later is None and standing.given in (None, stored)
-        return stored if decoded_as_stored else blob_of(walked)
+        standing = self.standing[side]
+        walked, resolved = ((self.left, self.a), (self.right, self.b))[side]
+        assert standing.blob is not None
+        as_stored = walked is resolved.section and standing.later is None and standing.given in (None, standing.blob)
+        return standing.blob if as_stored else blob_of(walked)
 
     def _as_given(self, d: Difference) -> Difference | None:
         """Where only one side was read while it ran, what exec was given is compared with what exec was given."""
@@ -126,11 +121,6 @@ class _Walk:
         if _is_silent(x) or _is_silent(y) or (x is MISSING and y is MISSING):
             return d._replace(before=NOT_READ if a else d.before, after=d.after if a else NOT_READ)
         return None if x == y else d._replace(before=x, after=y)
-
-    def _not_known(self, d: Difference) -> NotKnown:
-        return NotKnown(
-            self.key, d.names, _code(d.before), _code(d.after), _gap_detail(d.after) or _gap_detail(d.before)
-        )
 
     def _change(self, d: Difference) -> Change:
         verdict = verdict_of(d, of_process=self.probe.of == "process")
@@ -165,41 +155,21 @@ class _Walk:
             change = self._made(d, "changed during the run", x, y, "it changed alike in both runs" if alike else "")
             yield msgspec.structs.replace(change, context=change.context or alike)
 
-    @property
-    def _busy(self) -> bool:
-        """Whether both were read under load."""
-        return self.standing[0].under_load and self.standing[1].under_load
+    def _unsettled(self, d: Difference) -> Change:
+        return self._made(d, "not comparable", d.before, d.after, f"compared only while {d.fact.settled}")
 
-    def _settled(self) -> Iterator[Difference]:
-        """The states that settle only under load, equal or not: they stand in the volatile halves."""
-        if not waits_to_settle(self.probe.section):
-            return
-        left, right = (_states(decoder_of(self.probe.section)(s.volatile)) for s in self.standing)
-        for names in dict.fromkeys((*left, *right)):
-            fact = (left.get(names) or right[names]).fact
-            x, y = (side[names].value if names in side else NOT_READ for side in (left, right))
-            yield Difference(names, names, fact, x, y)
 
-    def _unlike(self, settled: Iterable[Difference]) -> Iterator[Change]:
-        for d in settled:
-            if d.before == d.after or is_unknown(d):
-                continue
-            if self._busy:
-                yield self._change(d)
-            else:
-                yield self._made(d, "not comparable", d.before, d.after, f"compared only while {d.fact.settled}")
+def _not_known(key: Key, d: Difference) -> NotKnown:
+    return NotKnown(key, d.names, _code(d.before), _code(d.after), _gap_detail(d.after) or _gap_detail(d.before))
 
-    def _not_settled(self, d: Difference) -> NotKnown:
-        return NotKnown(self.key, d.names, "seen", "seen", f"equal, and read while not {d.fact.settled}")
+
+def _alike_at_rest(key: Key, d: Difference) -> NotKnown:
+    return NotKnown(key, d.names, "seen", "seen", f"equal, and read while not {d.fact.settled}")
 
 
 def _side(resolved: Resolved, names: Names) -> Any:
     change = resolved.unsteady.get(names)
     return Unsteady(change.before, change.after) if change else value_at(resolved.section, names)
-
-
-def _states(section: Section) -> dict[Names, Leaf]:
-    return {leaf.names: leaf for leaf in leaves(section) if leaf.fact.kind == "state" and not leaf.fact.lasting}
 
 
 def _code(value: Any) -> str:
@@ -213,24 +183,3 @@ def _is_silent(given: Any) -> bool:
 
 def _gap_detail(value: Any) -> str:
     return value.detail if isinstance(value, Gap) else ""
-
-
-def _seen_in(found: Iterable[Difference]) -> int:
-    """How many lasting values of A these differences tell, key sets of collections included."""
-    found = list(found)
-    key_sets = {d.names[:-1] for d in found if (d.before is MISSING or d.after is MISSING) and d.fact.lasting}
-    return len(key_sets) + sum(_seen(d.before) if d.fact.lasting or _is_group(d.before) else 0 for d in found)
-
-
-def _is_group(value: Any) -> bool:
-    return isinstance(value, (Section, Map))
-
-
-def _seen(value: Any) -> int:
-    if isinstance(value, Gap):
-        return 0
-    if isinstance(value, Section):
-        return sum(leaf.fact.lasting and not isinstance(leaf.value, Gap) for leaf in leaves(value))
-    if isinstance(value, Map):
-        return 1 + sum(_seen(item) for item in value.items.values())
-    return 1

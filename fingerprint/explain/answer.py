@@ -1,14 +1,17 @@
 """The answer in one sentence, and what to do next."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, RuledOut, Suspect, Unknown
-from fingerprint.explain.metrics import EXIT_STATUS
+from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of
 from fingerprint.explain.values import percent, words
-from fingerprint.statistics import FEWEST, LEAST
+from fingerprint.statistics import FEWEST
 
 MOVED = ("worse", "better")
+# `renice -n 0 -p PID`: whoever restores it knows which process.
+_TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
 
 
 def headline(
@@ -46,10 +49,8 @@ def _change(suspects: Sequence[Suspect]) -> str:
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
     """What an unassessed metric shows: marked beyond 10 %, and never called a change."""
-    marked = [m for m in metrics if m.verdict == "unassessed" and m.ratio and max(m.ratio, 1 / m.ratio) > LEAST]
-    if marked and marked[0].ratio:
-        return f"; {marked[0].name} {percent(marked[0].ratio)}, unassessed"
-    return "" if metrics else "; no metric was measured in both"
+    marked = next((metric for metric in metrics if is_marked(metric)), None)
+    return f"; {marked.name} {percent(marked.ratio)}, unassessed" if marked and marked.ratio else ""
 
 
 def next_steps(
@@ -61,7 +62,7 @@ def next_steps(
 def _steps(
     a: Subject, b: Subject, metrics: Sequence[MetricChange], suspects: Sequence[Suspect], unknown: Sequence[Unknown]
 ) -> Iterator[str]:
-    if suspects and suspects[0].restore:
+    if suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
         yield f"Set the first suspect back and run again: {suspects[0].restore}"
     elif suspects:
         yield f"Run again with {suspects[0].facts[0]} as it was in {a.name}: {words(suspects[0].before)}"

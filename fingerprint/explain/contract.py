@@ -65,12 +65,16 @@ class Comparable(Contract, frozen=True):
 
 
 class Pair(Contract, frozen=True):
+    """Which host or device of A was compared with which of B; empty where there is none."""
+
     a: str
     b: str
     how: str
 
 
 class Spread(Contract, frozen=True):
+    """n: how many runs; each counts with the median of its samples."""
+
     median: float
     n: int
 
@@ -129,7 +133,8 @@ class Suspect(Contract, frozen=True):
 
 
 class ChangedFact(Contract, frozen=True):
-    """before, after: the value, or {"gap": code} or {"redacted": true}. values: per device where they differ.
+    """before, after: the value, or {"gap": code}, {"redacted": true} or, where it changed while that run ran,
+    {"during": [first, last]}. values: by path where devices differ; then before and after are null.
 
     follows: the fact that it is a consequence of. suspect: rank of the suspect it belongs to. context: never a suspect.
     """

@@ -17,10 +17,22 @@ SIZES = ("peak_memory",)
 NOISE_FLOOR = {"s": 0.02, "ms": 20.0, "B": 8 << 20}
 
 
+def is_marked(metric: MetricChange) -> bool:
+    """Whether an unassessed metric differs by enough to be pointed at."""
+    if metric.verdict != "unassessed" or not metric.ratio or metric.a is None or metric.b is None:
+        return False
+    return _is_apart(metric.unit, metric.a.median, metric.b.median)
+
+
+def _is_apart(unit: str, x: float, y: float) -> bool:
+    return max(x / y, y / x) > LEAST and abs(y - x) > NOISE_FLOOR.get(unit, 0)
+
+
 def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
-    """Of every metric that either side has. `history`: other runs of the same benchmark. `only`: this metric alone."""
+    """Of every metric that either side has. `history`: other runs of the same benchmark; those that ended otherwise
+    than A did are no witnesses. `only`: this metric alone."""
     ours = {run.id for run in (*a.attempts, *b.attempts)}
-    others = [run for run in history if run.id not in ours]
+    others = [run for run in history if run.id not in ours and (a.last is None or ended(run) == ended(a.last))]
     names = dict.fromkeys(name for run in (*a.attempts, *b.attempts) for name in run.metrics)
     return tuple(_change(name, a, b, others) for name in names if only in (None, name))
 
@@ -69,15 +81,14 @@ def _against_chance(
     ratio = y / x
     apart = max(ratio, 1 / ratio)
     if widest is None:
-        mark = percent(ratio) if apart > LEAST else "less than 10 % apart"
+        mark = percent(ratio) if _is_apart(metric.unit, x, y) else "too near to mark"
         return "unassessed", f"{mark}, unassessed: spread unknown, it takes {FEWEST} other runs of this benchmark"
     if apart <= widest or abs(y - x) <= NOISE_FLOOR.get(metric.unit, 0):
         return "same", f"{percent(ratio)}, within what {known} other runs show two runs to differ by (x {widest:.2f})"
     if doubt:
         return "unassessed", f"{percent(ratio)}, unassessed: {doubt}"
-    return _direction(
-        metric, ratio
-    ), f"{percent(ratio)}, beyond what {known} other runs show two runs to differ by (x {widest:.2f})"
+    says = f"{percent(ratio)}, beyond what {known} other runs show two runs to differ by (x {widest:.2f})"
+    return _direction(metric, ratio), says
 
 
 def _direction(metric: Metric, ratio: float) -> MetricVerdict:

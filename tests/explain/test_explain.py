@@ -11,8 +11,20 @@ from hypothesis import given
 
 from fingerprint.explain import Subject, exit_status, explain
 from fingerprint.explain.contract import Diff
+from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples, effective, effective_of_snapshot
-from fingerprint.runs.record import AnyRecord, Asked, Closed, Distribution, Growth, Passed, Process, Sampled, Snapped
+from fingerprint.runs.record import (
+    AnyRecord,
+    Asked,
+    Closed,
+    Distribution,
+    Growth,
+    Measured,
+    Passed,
+    Process,
+    Sampled,
+    Snapped,
+)
 from fingerprint.runs.run import Run
 from fingerprint.snapshot import Reading, reading_of
 from probes.kit.facts import Gap, Map, Redacted, Section
@@ -66,7 +78,7 @@ def wall(name: str, seconds: float, **more: Any) -> Subject:
 
 
 def others(*seconds: float) -> list[Run]:
-    return [run(measured("wall_time", s), id_=f"01other{n}") for n, s in enumerate(seconds)]
+    return [run(measured("wall_time", s), closed(), id_=f"01other{n}") for n, s in enumerate(seconds)]
 
 
 STEADY = others(4.0, 4.04, 4.08, 3.98, 4.02, 4.05)
@@ -219,6 +231,19 @@ def test_a_wide_spread_covers_a_wide_difference() -> None:
 def test_the_runs_compared_are_no_witnesses_of_their_own_spread() -> None:
     a, b = wall("A", 4.0), wall("B", 9.0)
     assert explained(a, b, [*STEADY[:4], *a.attempts, *b.attempts]).metrics[0].verdict == "unassessed"
+
+
+def test_runs_that_ended_otherwise_are_no_witnesses() -> None:
+    failed = [run(measured("wall_time", 4.0), closed(1), id_=f"01failed{n}") for n in range(9)]
+    assert explained(wall("A", 4.0), wall("B", 9.0), failed).metrics[0].verdict == "unassessed"
+
+
+def test_a_metric_that_was_measured_in_two_ways_is_not_compared() -> None:
+    a, b = (
+        subject(n, None, None, Measured(at=START, metric=Metric("peak_memory", "B", "lower", (value,), source)))
+        for n, value, source in (("A", 1e9, "sampled"), ("B", 2e9, "wait4"))
+    )
+    assert "measured in two ways, sampled and wait4" in explained(a, b).metrics[0].says
 
 
 def test_milliseconds_of_process_start_are_never_judged() -> None:
