@@ -39,7 +39,7 @@ class Invocation:
         """Says on standard error where the key dies with this process."""
         if self.key.trouble:
             print(f"fingerprint: {self.key.trouble}", file=sys.stderr)
-        return Redactor(self.key.secret)
+        return Redactor(self.key.secret, self.settings.redaction.allow)
 
     @cached_property
     def host(self) -> Host:
