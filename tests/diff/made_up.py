@@ -36,7 +36,12 @@ class Made(Section):
     document: Seen[Document] = config("opaque", "made up")
 
 
+class Cgroup(Section):
+    cpu_max: Seen[str] = config("a quota", "made up")
+
+
 class Task(Section):
+    cgroup: Cgroup = Cgroup()
     nice: Seen[int] = config("share", "made up", restore="renice {value}")
     weight: Seen[int] = config("moves with nice", "made up", follows=("process/*/nice",))
     arguments: Seen[tuple[str | Redacted, ...]] = config("flags", "made up")

@@ -28,7 +28,7 @@ from fingerprint.runs.record import (
 from fingerprint.runs.run import Run
 from fingerprint.snapshot import Reading, reading_of
 from probes.kit.facts import Gap, Map, Redacted, Section
-from tests.diff.made_up import Device, Made, Task, known, snapshot
+from tests.diff.made_up import Cgroup, Device, Made, Task, known, snapshot
 from tests.diff.test_properties import facts
 from tests.runs.recorded import SECOND, closed, measured, run
 
@@ -149,6 +149,27 @@ def test_suspects_are_ordered_by_how_often_their_kind_was_the_confirmed_cause() 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("grown", "likelihood", "first"),
+    [((0, 40), "likely", "process/main/cgroup/cpu_max"), ((0, 0), "unlikely", "process/main/env/X")],
+)
+def test_a_limit_counts_where_it_was_seen_to_bind(grown: tuple[int, int], likelihood: str, first: str) -> None:
+    counter = "usage/main/cgroup/nr_throttled"
+    a, b = (
+        subject(
+            name, None, Task(cgroup=Cgroup(cpu_max=quota), env=Map({"X": quota})),
+            samples={counter: Growth(first=0, last=number, grown=number, seconds=10.0)},
+        )
+        for name, quota, number in (("A", "max 100000", grown[0]), ("B", "50000 100000", grown[1]))
+    )  # fmt: skip
+    diff = explained(a, b)
+    assert diff.suspects[0].facts == (first,)
+    quota = next(suspect for suspect in diff.suspects if suspect.facts == ("process/main/cgroup/cpu_max",))
+    assert quota.likelihood == likelihood
+    assert [evidence.fact for evidence in (*quota.evidence, *quota.against)] == [counter]
+    assert ("grew" in [change.verdict for change in diff.changes]) == (likelihood == "likely")
+
+
 def test_restoring_many_devices_names_each_and_quotes_what_a_shell_would_read() -> None:
     a, b = (
         subject(name, Made(mode=mode, devices=Map({key: Device(limit=limit) for key in ("0 1", "2")})))
@@ -194,7 +215,8 @@ def test_another_command_and_another_host_are_said() -> None:
 
 def test_two_single_numbers_with_no_known_spread_are_marked_beyond_ten_percent_and_stay_unassessed() -> None:
     (metric,) = explained(wall("A", 4.0), wall("B", 6.32)).metrics
-    assert (metric.verdict, metric.ratio) == ("unassessed", pytest.approx(1.58))
+    assert metric.verdict == "unassessed"
+    assert metric.ratio == pytest.approx(1.58)
     assert "+58 %, unassessed" in metric.says
     assert "+" not in explained(wall("A", 4.0), wall("B", 4.2)).metrics[0].says
 
