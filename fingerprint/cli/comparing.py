@@ -1,6 +1,7 @@
 """From run arguments to a diff: what `diff` and `status` share."""
 
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fingerprint.trouble import Trouble
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 HISTORY = 50
 
 
-def compared(invocation: "Invocation", a: str | None, b: str | None, *, metric: str | None, vary: Sequence[str]) -> "Diff":
+def compared(
+    invocation: "Invocation", a: str | None, b: str | None, *, metric: str | None, vary: Sequence[str]
+) -> "Diff":
     """The diff of two run arguments; of the last two runs of one benchmark without any. Raises Trouble."""
     from fingerprint.explain import explain
 

@@ -15,12 +15,12 @@ Example:
   fingerprint config --format json"""
 )
 @output_format("text", "json")
-def command(format: str) -> None:  # noqa: A002  # the flag is --format
+def command(form: str) -> None:
     """Print every setting, its value, and where it came from."""
     from fingerprint.settings import values
 
     found = values(os.environ)
-    if format == "json":
+    if form == "json":
         click.echo(json.dumps([value._asdict() for value in found], indent=2))
         return
     width = max(len(value.key) for value in found)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fingerprint.cli.options import RUN, output_format
+from fingerprint.cli.options import GLOB, RUN, output_format
 
 if TYPE_CHECKING:
     from fingerprint.explain.compose import ExitOn
@@ -26,13 +26,15 @@ Exit status:
 @click.argument("a", type=RUN, required=False)
 @click.argument("b", type=RUN, required=False)
 @click.option("--metric", metavar="NAME", help="Look at this metric alone.")
-@click.option("--vary", "vary", multiple=True, metavar="GLOB", help="A change that is intended; may be repeated.")
+@click.option("--vary", multiple=True, type=GLOB, help="A change that is intended; may be repeated.")
 @click.option(
     "--exit-on", type=click.Choice(["any", "facts", "metrics", "nothing"]), default="any", show_default=True,
     help="What sets exit status 1.",
 )  # fmt: skip
 @output_format("text", "json")
-def command(a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: "ExitOn", format: str) -> int:  # noqa: A002
+def command(
+    a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: "ExitOn", form: str
+) -> int:
     """Say what changed between two runs: suspects first, then what is ruled out, and what is not known."""
     from fingerprint.cli.comparing import compared
     from fingerprint.cli.invocation import Invocation
@@ -40,7 +42,7 @@ def command(a: str | None, b: str | None, metric: str | None, vary: tuple[str, .
 
     invocation = Invocation()
     diff = compared(invocation, a, b, metric=metric, vary=vary)
-    if format == "json":
+    if form == "json":
         from fingerprint.report.json import render as as_json
 
         click.echo(as_json(diff), nl=False)

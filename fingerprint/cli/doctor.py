@@ -20,7 +20,7 @@ Example:
 )
 @click.option("--deep", is_flag=True, help="Also ask CPUID (py-cpuinfo; over a second, once a boot).")
 @output_format("text", "json")
-def command(deep: bool, format: str) -> None:  # noqa: A002  # the flag is --format
+def command(deep: bool, form: str) -> None:
     """Say what cannot be read here, why, and what would help."""
     import msgspec
 
@@ -29,7 +29,7 @@ def command(deep: bool, format: str) -> None:  # noqa: A002  # the flag is --for
 
     invocation = Invocation()
     findings = [*examine(invocation.snapshot(), _house(invocation)), *(_deep(invocation) if deep else ())]
-    if format == "json":
+    if form == "json":
         click.echo(json.dumps(msgspec.to_builtins(findings), indent=2))
         return
     for finding in findings:

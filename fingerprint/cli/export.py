@@ -1,8 +1,9 @@
 """fingerprint export."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +21,9 @@ Example:
   fingerprint export run-A | ssh other fingerprint import -"""
 )
 @click.argument("runs", type=RUN, nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there, not to standard output.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there, not to standard output."
+)
 def command(runs: tuple[str, ...], output: Path | None) -> None:
     """Write runs or snapshots into one file; private values stay digests."""
     from fingerprint.cli.invocation import Invocation

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from fingerprint.cli.options import output_format
+from fingerprint.cli.options import GLOB, output_format
 
 
 @click.command(
@@ -14,17 +14,17 @@ Example:
   fingerprint facts 'cpu/**'
   fingerprint facts --format markdown > docs/facts.md"""
 )
-@click.argument("pattern", required=False)
+@click.argument("pattern", required=False, type=GLOB)
 @output_format("text", "json", "markdown")
-def command(pattern: str | None, format: str) -> None:  # noqa: A002  # the flag is --format
+def command(pattern: str | None, form: str) -> None:
     """List every fact that can be read: path, kind, unit, and why."""
     from fingerprint.catalog import facts, find, markdown
 
-    if format == "markdown":
+    if form == "markdown":
         click.echo(markdown(), nl=False)
         return
     found = find(pattern) if pattern else facts()
-    if format == "json":
+    if form == "json":
         import msgspec
 
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))

@@ -3,14 +3,15 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from fingerprint.trouble import Trouble
 from fingerprint.reader import Reader, take_snapshot
 from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
 from fingerprint.snapshot import Job, Snapshot, document
+from fingerprint.trouble import Trouble
 from probes.kit.facts import Section
 from probes.kit.host import Host
 from probes.kit.probe import Probe, areas, discover
@@ -58,7 +59,9 @@ class Invocation:
         probes = self.probes(only)
         reader = Reader(self.host, probes)
         try:
-            return take_snapshot(reader, [Job(area) for area in host_areas(probes)], self.redactor.key_id, self.settings.budget_s)
+            return take_snapshot(
+                reader, [Job(area) for area in host_areas(probes)], self.redactor.key_id, self.settings.budget_s
+            )
         finally:
             reader.close()
 

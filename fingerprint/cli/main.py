@@ -2,7 +2,8 @@
 
 import importlib
 import sys
-from typing import Any, Mapping, NoReturn, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -33,7 +34,9 @@ class Verbs(click.Group):
         command: click.Command = module.command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None:
             ctx.fail(f"There is no verb '{args[0]}'{_did_you_mean(args[0], self.list_commands(ctx))}.")
         return super().resolve_command(ctx, args)

@@ -1,6 +1,7 @@
 """Options that several verbs share."""
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,7 +12,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def output_format(*formats: str) -> Decorator:
     """`--format`, the first one by default."""
     return click.option(
-        "--format", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print it."
+        "--format", "form", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print it."
     )
 
 
@@ -35,4 +36,19 @@ class RunArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # g
         return [CompletionItem(name) for name in sorted(names | {"@", "@good"}) if name.startswith(incomplete)]
 
 
+class GlobArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A glob over fact paths, given on as it was written."""
+
+    name = "GLOB"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from probes.kit.paths import parse_glob
+
+        try:
+            return parse_glob(value).text
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 RUN = RunArgument()
+GLOB = GlobArgument()

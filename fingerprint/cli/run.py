@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from fingerprint.cli.options import GLOB
+
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.session import Means, Plan
@@ -29,10 +31,12 @@ Exit status:
 )
 @click.option("--name", metavar="NAME", help="What to call it; using a name again adds an attempt.  [default: CMD's]")
 @click.option("--benchmark", metavar="B", help="What history groups it by.  [default: from CMD and its arguments]")
-@click.option("--vary", multiple=True, metavar="GLOB", help="Facts whose change is intended; may be repeated.")
+@click.option("--vary", multiple=True, type=GLOB, help="Facts whose change is intended; may be repeated.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(name: str | None, benchmark: str | None, vary: tuple[str, ...], quiet: bool, cmd: tuple[str, ...]) -> NoReturn:
+def command(
+    name: str | None, benchmark: str | None, vary: tuple[str, ...], quiet: bool, cmd: tuple[str, ...]
+) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs import session
@@ -40,45 +44,42 @@ def command(name: str | None, benchmark: str | None, vary: tuple[str, ...], quie
 
     invocation = Invocation()
     plan = _plan(invocation, name, benchmark, vary, cmd)
-    means, journal = _means(invocation)
+    try:
+        means, journal = _means(invocation)
+    except OSError as error:
+        _run_unrecorded(cmd, error)
     finished = session.run(plan, means)
-    _tell(plan, journal, quiet)
+    if not finished.ended.started:
+        _say(f"{cmd[0]}: {finished.ended.detail}")
+    if journal.trouble:
+        _say(journal.trouble)
+    elif not quiet:
+        _say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
     leave(finished.ended)
 
 
-def _plan(invocation: "Invocation", name: str | None, benchmark: str | None, vary: tuple[str, ...], cmd: tuple[str, ...]) -> "Plan":
-    """Raises Trouble for a name that no argument could mean, and for a glob that is none."""
+def _plan(
+    invocation: "Invocation", name: str | None, benchmark: str | None, vary: tuple[str, ...], cmd: tuple[str, ...]
+) -> "Plan":
+    """Raises Trouble for a name that no argument could mean."""
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.session import Plan
+    from fingerprint.store import check_name
 
     sampling = invocation.settings.sampling
     return Plan(
-        name=_checked_name(name) if name is not None else re.sub(r"[^A-Za-z0-9._+-]", "_", cmd[0].rpartition("/")[2]) or "run",
+        name=_name_of(cmd[0]) if name is None else check_name(name),
         argv=cmd,
         host=os.uname().nodename,
         benchmark=benchmark or benchmark_of(cmd),
-        vary=_checked_globs(vary),
+        vary=vary,
         first_minute_hz=sampling.first_minute_hz,
         then_hz=sampling.then_hz,
     )
 
 
-def _checked_name(name: str) -> str:
-    from fingerprint.store import check_name
-
-    return check_name(name)
-
-
-def _checked_globs(globs: tuple[str, ...]) -> tuple[str, ...]:
-    from fingerprint.trouble import Trouble
-    from probes.kit.paths import parse_glob
-
-    for glob in globs:
-        try:
-            parse_glob(glob)
-        except ValueError as error:
-            raise Trouble(f"--vary: {error}") from None
-    return globs
+def _name_of(program: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]) or "run"
 
 
 def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
@@ -108,8 +109,15 @@ def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
     return means, journal
 
 
-def _tell(plan: "Plan", journal: "Journal", quiet: bool) -> None:
-    if journal.trouble:
-        print(f"fingerprint: {journal.trouble}", file=sys.stderr)
-    elif not quiet:
-        print(f"fingerprint: recorded {plan.name} (see: fingerprint show {plan.name})", file=sys.stderr)
+def _run_unrecorded(cmd: tuple[str, ...], why: OSError) -> NoReturn:
+    """No process can be made to read with: the command is worth more than its record."""
+    _say(f"nothing can be recorded ({why.strerror}); {cmd[0]} runs all the same")
+    try:
+        os.execvp(cmd[0], cmd)  # in our place, as the user asked for
+    except OSError as error:
+        _say(f"{cmd[0]}: {error.strerror}")
+        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def _say(sentence: str) -> None:
+    print(f"fingerprint: {sentence}", file=sys.stderr)

@@ -25,14 +25,14 @@ Example:
 @click.option("--good", is_flag=True, default=None, help="Only those marked good.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest this many.")
 @output_format("text", "json")
-def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, format: str) -> None:  # noqa: A002
+def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, form: str) -> None:
     """List the runs that are kept, the newest last."""
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()
     rows = invocation.stores.runs(name=name, benchmark=benchmark, good=good, limit=limit)
     listed = [_document(invocation, row) for row in rows]
-    if format == "json":
+    if form == "json":
         click.echo(json.dumps(listed, indent=2))
     elif listed:
         click.echo(_table(invocation, listed), nl=False)
@@ -62,8 +62,7 @@ def _row(document: dict[str, Any]) -> tuple[str, ...]:
     from fingerprint.report.values import moment
 
     seconds = (document["last_at"] - document["opened_at"]) / 1e9
-    marks = [word for word, holds in (("good", document["good"]), (document["origin"], document["origin"] != "user")) if holds]
-    return (
-        f"{document['name']}#{document['attempt']}", moment(document["opened_at"]), f"{seconds:.1f} s", ending(document),
-        document["benchmark"], document["host"], document["id"], " ".join(marks),
-    )  # fmt: skip
+    marks = ["good"] * document["good"] + [document["origin"]] * (document["origin"] != "user")
+    name, started = f"{document['name']}#{document['attempt']}", moment(document["opened_at"])
+    where = (document["benchmark"], document["host"], document["id"])
+    return (name, started, f"{seconds:.1f} s", ending(document), *where, " ".join(marks))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fingerprint.cli.options import RUN, output_format
+from fingerprint.cli.options import GLOB, RUN, output_format
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -20,30 +20,18 @@ Example:
   fingerprint show 01JD5X --format json"""
 )
 @click.argument("what", type=RUN)
-@click.option("--facts", metavar="GLOB", help="List these facts with their values, e.g. 'cpu/**'.")
+@click.option("--facts", type=GLOB, help="List these facts with their values, e.g. 'cpu/**'.")
 @output_format("text", "json")
-def command(what: str, facts: str | None, format: str) -> None:  # noqa: A002  # the flag is --format
+def command(what: str, facts: str | None, form: str) -> None:
     """Print a run or a snapshot: how it went, what was read, what was not."""
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()
-    checked(facts)
     found = invocation.stores.resolve(what)
-    click.echo(printed(invocation, found, facts, format), nl=False, color=invocation.color)
+    click.echo(printed(invocation, found, facts, form), nl=False, color=invocation.color)
 
 
-def checked(glob: str | None) -> None:
-    """Raises Trouble for a glob that is none."""
-    from fingerprint.trouble import Trouble
-    from probes.kit.paths import parse_glob
-
-    try:
-        parse_glob(glob or "**")
-    except ValueError as error:
-        raise Trouble(f"--facts: {error}") from None
-
-
-def printed(invocation: "Invocation", found: "Found", facts: str | None, format: str) -> str:  # noqa: A002
+def printed(invocation: "Invocation", found: "Found", facts: str | None, form: str) -> str:
     from fingerprint.store import FoundSnapshot
 
     if isinstance(found, FoundSnapshot):
@@ -54,7 +42,7 @@ def printed(invocation: "Invocation", found: "Found", facts: str | None, format:
         from fingerprint.report import run as report  # type: ignore[no-redef]
 
         document = run_document(invocation, found)
-    if format == "json":
+    if form == "json":
         return json.dumps(document, indent=2) + "\n"
     return report.render(document, facts=facts, width=invocation.width, color=invocation.color)
 

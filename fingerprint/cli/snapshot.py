@@ -18,7 +18,7 @@ Example:
 @click.option("--no-store", is_flag=True, help="Print it and keep nothing.")
 @output_format("text", "json")
 @quiet()
-def command(only: tuple[str, ...], budget: float | None, no_store: bool, format: str, quiet: bool) -> None:  # noqa: A002
+def command(only: tuple[str, ...], budget: float | None, no_store: bool, form: str, quiet: bool) -> None:
     """Read the state of this host now, and keep it."""
     from fingerprint.cli.invocation import Invocation
 
@@ -30,7 +30,7 @@ def command(only: tuple[str, ...], budget: float | None, no_store: bool, format:
     if quiet:
         return
     document = invocation.document(snapshot)
-    if format == "json":
+    if form == "json":
         click.echo(json.dumps(document, indent=2))
     else:
         from fingerprint.report.snapshot import render

@@ -20,7 +20,7 @@ Example:
   fingerprint status --format json"""
 )
 @output_format("text", "json")
-def command(format: str) -> None:  # noqa: A002  # the flag is --format
+def command(form: str) -> None:
     """Say what differs now from the last good run (else the last run), and what cannot be read."""
     from fingerprint.cli.invocation import Invocation
 
@@ -28,13 +28,15 @@ def command(format: str) -> None:  # noqa: A002  # the flag is --format
     now = invocation.snapshot()
     earlier = _earlier(invocation)
     if earlier is None:
-        if format == "json":
+        if form == "json":
             click.echo('{"schema": "fingerprint.diff/1", "a": null}')
         else:
-            click.echo("no run is kept yet, so there is nothing to compare this host with: fingerprint run --name run-A -- CMD")
+            click.echo(
+                "no run is kept yet, so there is nothing to compare this host with: fingerprint run --name run-A -- CMD"
+            )
         return
     diff = _since(earlier, now)
-    if format == "json":
+    if form == "json":
         from fingerprint.report.json import render as as_json
 
         click.echo(as_json(diff), nl=False)

@@ -6,7 +6,9 @@ import select
 import signal
 import socket
 import time
-from typing import Iterator, Literal, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Literal
 
 import msgspec
 
@@ -105,7 +107,7 @@ class Reader:
         return max(0.0, min(self._deadline, self._probe_deadline) - time.monotonic()) if self.busy else None
 
     def read(self, jobs: Sequence[Job], budget: float) -> Iterator[Finished]:
-        """Every job's reading, as each is finished; ends within `budget` seconds (and a tenth for each worker given up)."""
+        """Each job's reading as it is finished. Ends within `budget` seconds, and a tenth for each worker given up."""
         yield from self.begin(jobs, budget)
         while self.busy:
             self._wait(self.timeout() or 0)
@@ -152,10 +154,8 @@ class Reader:
             self._worker.abandon()
             return
         self._worker.socket.close()
-        try:
+        with suppress(ChildProcessError):
             os.waitpid(self._worker.pid, os.WNOHANG)
-        except ChildProcessError:
-            pass
 
     def _ask(self) -> None:
         self._current = None

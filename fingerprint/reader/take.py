@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from typing import Sequence
+from collections.abc import Sequence
 
 from fingerprint.ids import new_id
 from fingerprint.reader.reader import Reader

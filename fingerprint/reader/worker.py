@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import time
-from typing import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 

@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 
@@ -24,7 +24,7 @@ class HungHost:
     """A mount namespace of its own, in which `HANGS` is a FUSE mount whose daemon is mute."""
 
     def __init__(self) -> None:
-        script = f'mount --make-rprivate / && exec {sys.executable} {Path(__file__).with_name("mute_fuse.py")} {HANGS}'
+        script = f"mount --make-rprivate / && exec {sys.executable} {Path(__file__).with_name('mute_fuse.py')} {HANGS}"
         self.daemon = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
         assert self.daemon.stdout
         assert self.daemon.stdout.readline() == "mounted\n"
