@@ -92,8 +92,9 @@ class Relay:
         """Seconds until `step` is due by itself; None while no signal waits."""
         return max(0.0, min(window.closes for window in self._windows.values()) - now) if self._windows else None
 
-    def step(self, now: float) -> tuple[int, ...]:
-        """The signals that reached fingerprint alone and are to be passed on now."""
+    def step(self, now: float, *, apart: bool = False) -> tuple[int, ...]:
+        """The signals that are to be passed on now: those that reached fingerprint alone; all of them where the
+        command has left our process group (`apart`)."""
         for number in _bytes_of(self._arrivals):
             self._arrived(number, now)
         for number in _bytes_of(self._witness):
@@ -102,7 +103,7 @@ class Relay:
         closed = {number: window for number, window in self._windows.items() if window.closes <= now}
         for number in closed:
             del self._windows[number]
-        return tuple(number for number, window in closed.items() if window.alone)
+        return tuple(number for number, window in closed.items() if window.alone or apart)
 
     def _arrived(self, number: int, now: float) -> None:
         if number == signal.SIGCHLD:
@@ -125,9 +126,11 @@ class Relay:
 
 
 def stop_self(number: int) -> None:
-    """Stops this process as `number` (SIGTSTP, SIGTTIN ...) stopped the command; returns when continued."""
-    handler = signal.getsignal(number)
-    signal.signal(number, signal.SIG_DFL)
+    """Stops this process by the signal that stopped the command (SIGTSTP, SIGSTOP ...); returns when continued."""
+    if number == signal.SIGSTOP:
+        os.kill(os.getpid(), number)
+        return
+    handler = signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     signal.signal(number, handler)
 

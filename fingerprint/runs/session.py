@@ -175,7 +175,9 @@ class Session:
         self._write(Process(time.time_ns(), key.area, key.target, reading))
 
     def _pass(self) -> None:
-        section = self._means.given(self._plan.argv, self._env, os.getcwd())
+        argv = [_printable(word) for word in self._plan.argv]
+        env = {_printable(name): _printable(value) for name, value in self._env.items()}
+        section = self._means.given(argv, env, _printable(os.getcwd()))
         self._write(Passed(time.time_ns(), "process", reading_of(section)))
 
     def _output(self, pump: Pump | None) -> bytes:

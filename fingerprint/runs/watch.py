@@ -45,8 +45,7 @@ def _stepped(duty: Duty, now: float, trouble: Callable[[str], None]) -> bool:
 
 
 def _pass_signals(command: Command, relay: Relay, now: float) -> None:
-    alone = relay.step(now)
-    for number in alone:
+    for number in relay.step(now, apart=not command.in_our_group):
         command.send(number)
     # A shell gives the terminal back when its child stops. The command decides: it may catch SIGTSTP,
     # tidy the screen and stop later, or not at all.

@@ -113,25 +113,40 @@ class Start(NamedTuple):
 def start(given: Start) -> Command | Ended:
     """Starts the program, found on the PATH of the environment.
 
-    Ended where exec refused it: 127 for ENOENT, 126 for anything else, as env(1) decides.
+    Ended where it was refused: 127 for ENOENT, 126 for anything else, as env(1) decides.
     """
-    report, theirs = os.pipe()
-    # Whatever is sent to the group from here on waits until the command has the dispositions it is to have.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    pid = os.fork()
-    if pid == 0:
-        _become(given, theirs)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    os.close(theirs)
+    try:
+        pid, report = _fork(given)
+    except OSError as error:
+        return _refused(given, error.errno or 0)
     with open(report, "rb") as file:
         began, _, refused = file.read().partition(b" ")
     if not refused:
         return Command(pid, float(began))
     os.waitpid(pid, 0)
-    why = f"{given.argv[0]}: {os.strerror(int(refused))}"
-    if int(refused) == errno.ENOENT:
+    return _refused(given, int(refused))
+
+
+def _refused(given: Start, number: int) -> Ended:
+    why = f"{given.argv[0]}: {os.strerror(number)}"
+    if number == errno.ENOENT:
         return Ended("not found", NOT_FOUND, why)
     return Ended("not executable", NOT_EXECUTABLE, why)
+
+
+def _fork(given: Start) -> tuple[int, int]:
+    """The child's pid, and where it reports."""
+    report, theirs = os.pipe()
+    # Whatever is sent to the group from here on waits until the command has the dispositions it is to have.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become(given, theirs)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(theirs)
+    return pid, report
 
 
 def _become(given: Start, report: int) -> NoReturn:
@@ -202,8 +217,9 @@ def leave(ended: Ended) -> NoReturn:
 
     The last thing to call: where a signal ends us, no exit handler runs.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: we were started with it closed
+        with contextlib.suppress(OSError):
+            stream.flush()
     if ended.how in ("killed", "not started"):
         _die_of(ended.status)
     sys.exit(ended.exit_status)

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import msgspec
 import pytest
 
 from fingerprint.runs.record import AnyRecord
+
+Running = subprocess.Popen[str]
+Done = subprocess.CompletedProcess[str]
 
 CHECKOUT = Path(__file__).parents[2]
 decode = msgspec.json.Decoder(AnyRecord).decode
@@ -35,19 +39,34 @@ class Starter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.records_file = folder / "records"
+        self._running: list[Running] = []
 
-    def argv(self, *command: str, **options: str) -> list[str]:
-        flags = [word for name, value in options.items() for word in (f"--{name}", value)]
+    def argv(self, *command: str, options: Mapping[str, str] | None = None) -> list[str]:
+        flags = [word for pair in (options or {}).items() for word in pair]
         return [sys.executable, "-m", "tests.runs.started", str(self.records_file), *flags, "--", *command]
 
-    def __call__(self, *command: str, **more: Any) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            self.argv(*command), cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=False, **more
-        )
+    def __call__(self, *command: str, options: Mapping[str, str] | None = None, **more: Any) -> Done:
+        argv = self.argv(*command, options=options)
+        return subprocess.run(argv, cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=False, **more)
 
-    def popen(self, *command: str, options: Mapping[str, str] | None = None, **more: Any) -> "subprocess.Popen[str]":
-        argv = self.argv(*command, **(options or {}))
-        return subprocess.Popen(argv, cwd=CHECKOUT, text=True, **{"stdout": subprocess.PIPE, **more})
+    def popen(self, *command: str, options: Mapping[str, str] | None = None, **more: Any) -> Running:
+        """Its standard output is a pipe; it is killed when the test ends."""
+        argv = self.argv(*command, options=options)
+        self._running.append(subprocess.Popen(argv, cwd=CHECKOUT, text=True, **{"stdout": subprocess.PIPE, **more}))
+        return self._running[-1]
+
+    def script(self, *command: str) -> str:
+        """A file that execs the run: what one types at a prompt stays short."""
+        path = self.folder / "go"
+        path.write_text(f"#!/bin/sh\nexec {shlex.join(self.argv(*command))}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def close(self) -> None:
+        for run in self._running:
+            run.kill()
+            with run:  # closes the pipe and waits
+                pass
 
     def records(self, kind: type | None = None) -> list[Any]:
         lines = self.records_file.read_bytes().splitlines() if self.records_file.exists() else []
@@ -88,8 +107,10 @@ class Terminal:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Starter:
-    return Starter(tmp_path)
+def start(tmp_path: Path) -> Iterator[Starter]:
+    starter = Starter(tmp_path)
+    yield starter
+    starter.close()
 
 
 @pytest.fixture

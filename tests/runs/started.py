@@ -1,19 +1,26 @@
-"""`python -m tests.runs.started RECORDS [--streams 1,2] [--fail WHAT] -- CMD`: a run whose records go to a file, one JSON line each."""
+"""A run as a process; its records go to a file, one JSON line each.
+
+python -m tests.runs.started RECORDS [--streams 1,2] [--output FILE] [--fail PART,...] [--stop READER,...]
+    [--before SECONDS] [--repeat N] -- CMD
+"""
 
 import os
+import signal
 import sys
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from fingerprint.ids import new_id
-from fingerprint.reader import Job, Reader, take_snapshot
+from fingerprint.reader import Reader, take_snapshot
 from fingerprint.runs.record import AnyRecord, Opened
 from fingerprint.runs.session import Means, Plan, run
 from fingerprint.runs.wrap import leave
-from fingerprint.snapshot import Snapshot
+from fingerprint.snapshot import Job, Snapshot
 from probes.kit.host import Host
 from probes.kit.probe import discover
 from probes.kit.redact import Redactor
@@ -42,13 +49,13 @@ def failing(*_: Any) -> Any:
     raise RuntimeError("staged")
 
 
-def means_of(records: Path, fail: Sequence[str] = ()) -> Means:
+def means_of(records: Path, fail: Sequence[str] = (), before: float = 0) -> Means:
     host = Host(redactor=Redactor(b"k" * 32))
     probes = discover(["pressure", "usage", "process"])
     reader, sampler = Reader(host, probes), Reader(host, probes)
     means = Means(
         probes, reader, sampler, Lines(records), host,
-        lambda: take_snapshot(reader, [Job("pressure")], host.redactor.key_id, 5.0),
+        lambda: (time.sleep(before), take_snapshot(reader, [Job("pressure")], host.redactor.key_id, 5.0))[1],
         partial(given, host, os.getpid()),
     )  # fmt: skip
     for part in fail:
@@ -59,13 +66,25 @@ def means_of(records: Path, fail: Sequence[str] = ()) -> Means:
     return means
 
 
+def held() -> tuple[list[str], str]:
+    """Our open descriptors and children."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    return os.listdir("/proc/self/fd"), children.read_text() if children.exists() else ""
+
+
 def main(argv: list[str]) -> None:
     cut = argv.index("--")
     options = dict(zip(argv[1:cut:2], argv[2:cut:2], strict=True))
     streams = tuple(int(stream) for stream in options.get("--streams", "").split(",") if stream)
     fail = [part for part in options.get("--fail", "").split(",") if part]
     plan = Plan(name="run-A", argv=tuple(argv[cut + 1 :]), host="here", streams=streams)
-    finished = run(plan, means_of(Path(argv[0]), fail))
+    means = means_of(Path(argv[0]), fail, float(options.get("--before", "0")))
+    for part in filter(None, options.get("--stop", "").split(",")):
+        os.kill(getattr(means, part)._worker.pid, signal.SIGSTOP)
+    before = held()
+    for _ in range(int(options.get("--repeat", "1"))):
+        finished = run(plan, means)
+        assert held() == before or "--repeat" not in options, "a run leaves nothing behind"
     if kept := options.get("--output"):
         Path(kept).write_bytes(finished.output)
     leave(finished.ended)
