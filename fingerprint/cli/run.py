@@ -50,7 +50,7 @@ def command(
         _run_unrecorded(cmd, error)
     finished = session.run(plan, means)
     if not finished.ended.started:
-        _say(f"{cmd[0]}: {finished.ended.detail}")
+        _say(finished.ended.detail)
     if journal.trouble:
         _say(journal.trouble)
     elif not quiet:

@@ -160,10 +160,11 @@ class Group(Contract, frozen=True):
 
 
 class RuledOut(Contract, frozen=True):
-    """Facts seen equal in both."""
+    """count: facts seen equal in both. absent: paths that were looked for in both, and are there in neither."""
 
     count: int
     groups: tuple[Group, ...]
+    absent: tuple[str, ...]
 
 
 class Unknown(Contract, frozen=True):

@@ -16,7 +16,7 @@ REMEDIES = {
     "not_observable": "no interface tells it",
     "retired": "this kernel or driver no longer reports it",
     "unsupported": "this part or kernel has no such value",
-    "absent": "not there in either",
+    "absent": "there on one side, and not to be read on the other",
 }
 
 
@@ -25,14 +25,21 @@ def ruled_out(changes: Changes) -> RuledOut:
         Group(title=area, facts=count, says="seen equal in both")
         for area, count in sorted(changes.ruled_out.items(), key=lambda item: (-item[1], item[0]))
     )
-    return RuledOut(count=sum(changes.ruled_out.values()), groups=groups)
+    absent = tuple(sorted(str(u.key.path(u.names)) for u in changes.not_known if _in_neither(u)))
+    return RuledOut(count=sum(changes.ruled_out.values()), groups=groups, absent=absent)
 
 
 def not_known(changes: Changes) -> tuple[Unknown, ...]:
     """What could have been known first."""
     order = list(REMEDIES)
-    found = sorted(changes.not_known, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
+    unknown = (u for u in changes.not_known if not _in_neither(u))
+    found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
     return tuple(_line(unknown) for unknown in found)
+
+
+def _in_neither(unknown: NotKnown) -> bool:
+    """That nothing is there is known on both sides."""
+    return bool(unknown.names) and unknown.a == unknown.b == "absent"
 
 
 def _reason(unknown: NotKnown) -> str:

@@ -24,7 +24,9 @@ def _parts(diff: Diff, good: bool) -> Iterator[ConsoleRenderable]:
         yield heading("Not as it was")
         yield from rows([_change(change) for change in moved], indent=2)
     yield heading("As it was", f"{diff.ruled_out.count} facts")
-    unread = sorted({unknown.fact.partition("/")[0] for unknown in diff.not_known if "absent" not in (unknown.a, unknown.b)})
+    unread = sorted(
+        {unknown.fact.partition("/")[0] for unknown in diff.not_known if "absent" not in (unknown.a, unknown.b)}
+    )
     if unread:
         yield indented(f"Some of {', '.join(unread)} could not be read: fingerprint doctor")
 

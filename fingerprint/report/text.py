@@ -192,7 +192,8 @@ def _during(item: During) -> tuple[Text, str]:
 
 
 def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:
-    yield heading("Ruled out", f"{diff.ruled_out.count} facts, seen equal in both")
+    neither = f"; {len(diff.ruled_out.absent)} more are there in neither" if diff.ruled_out.absent else ""
+    yield heading("Ruled out", f"{diff.ruled_out.count} facts, seen equal in both{neither}")
     groups = [f"{group.title} {group.facts}" for group in diff.ruled_out.groups]
     if groups:
         yield indented(listed(groups, SHOWN))
