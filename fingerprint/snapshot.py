@@ -111,4 +111,7 @@ def _section_document(key: Key, reading: Reading, types: Mapping[str, type[Secti
     said = {"outcome": reading.outcome, "detail": reading.detail, "duration_ms": reading.duration_ms}
     if key.area not in types:
         return {**said, "detail": f"this fingerprint has no area '{key.area}'", "facts": None}
-    return {**said, "facts": msgspec.to_builtins(reading.section(types[key.area]))}
+    try:
+        return {**said, "facts": msgspec.to_builtins(reading.section(types[key.area]))}
+    except msgspec.ValidationError as error:
+        return {**said, "detail": f"stored by another release: {error}", "facts": None}

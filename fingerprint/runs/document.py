@@ -53,7 +53,10 @@ def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
     said: dict[str, Any] = {"outcome": standing.outcome, "detail": standing.detail, "under_load": standing.under_load}
     if standing.blob is None or key.area not in types:
         return {**said, "facts": None, "changed_during": {}, "given": []}
-    resolved = resolve(standing, types[key.area])
+    try:
+        resolved = resolve(standing, types[key.area])
+    except msgspec.ValidationError as error:
+        return {**said, "detail": f"stored by another release: {error}", "facts": None, "changed_during": {}, "given": []}
     changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
     given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
     return {**said, "facts": msgspec.to_builtins(resolved.section), "changed_during": changed, "given": given}
