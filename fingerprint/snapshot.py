@@ -1,6 +1,7 @@
 """A Snapshot: all sections of one host at one moment, each with its outcome and duration."""
 
-from typing import Any, Literal, Mapping, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -99,9 +100,10 @@ def document(snapshot: Snapshot, types: Mapping[str, type[Section]]) -> dict[str
     """
     return {
         "schema": "fingerprint.snapshot/1",
-        **msgspec.to_builtins(
-            {"id": snapshot.id, "taken_at": snapshot.taken_at, "duration_ms": snapshot.duration_ms, "host": snapshot.host}
-        ),
+        "id": snapshot.id,
+        "taken_at": snapshot.taken_at,
+        "duration_ms": snapshot.duration_ms,
+        "host": snapshot.host,
         "provenance": msgspec.to_builtins(snapshot.provenance),
         "sections": {str(key): _section_document(key, reading, types) for key, reading in snapshot.readings.items()},
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 # mktemp(1), tempfile of Python, pytest's tmp_path: another one in every run.
-_TEMPORARY = re.compile(r"(?:/var/tmp|/tmp|/dev/shm|/run/user/\d+)/[^\s:=,]+")  # noqa: S108  # recognised, not used
+_TEMPORARY = re.compile(r"(?:/var/tmp|/tmp|/dev/shm|/run/user/\d+)/[^\s:=,]+")  # recognised, not used
 
 
 def benchmark_of(argv: Sequence[str]) -> str:

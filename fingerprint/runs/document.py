@@ -51,12 +51,13 @@ def whole(struct: msgspec.Struct) -> dict[str, Any]:
 def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
     """The effective state of one section. given: facts that only stand because exec was given them."""
     said: dict[str, Any] = {"outcome": standing.outcome, "detail": standing.detail, "under_load": standing.under_load}
+    nothing = {**said, "facts": None, "changed_during": {}, "given": []}
     if standing.blob is None or key.area not in types:
-        return {**said, "facts": None, "changed_during": {}, "given": []}
+        return nothing
     try:
         resolved = resolve(standing, types[key.area])
     except msgspec.ValidationError as error:
-        return {**said, "detail": f"stored by another release: {error}", "facts": None, "changed_during": {}, "given": []}
+        return {**nothing, "detail": f"stored by another release: {error}"}
     changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
     given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
     return {**said, "facts": msgspec.to_builtins(resolved.section), "changed_during": changed, "given": given}

@@ -4,7 +4,8 @@ Records are written as things happen, so a run that was killed keeps what it had
 with its opener gone, it is interrupted.
 """
 
-from typing import Any, Iterable, Literal, Mapping, Union
+from collections.abc import Mapping
+from typing import Any, Literal, Union
 
 import msgspec
 
@@ -116,7 +117,10 @@ class Marked(Record, frozen=True, tag="good"):
 
 
 class Closed(Record, frozen=True, tag="closed"):
-    """status: the exit code, or the signal's number where `how` is killed. interrupted: fingerprint was told to stop."""
+    """status: the exit code, or the signal's number where `how` is killed.
+
+    interrupted: fingerprint was told to stop.
+    """
 
     how: Ending
     status: int | None = None

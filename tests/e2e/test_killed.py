@@ -5,7 +5,6 @@ import random
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -63,8 +62,8 @@ class Writers:
 
 
 @pytest.fixture
-def writers(fingerprint: Cli) -> Iterator[Writers]:
-    yield Writers(fingerprint, seed=20261129)
+def writers(fingerprint: Cli) -> Writers:
+    return Writers(fingerprint, seed=20261129)
 
 
 def outcome(writers: Writers, kills: int) -> None:
@@ -73,7 +72,9 @@ def outcome(writers: Writers, kills: int) -> None:
         writers.round(number)
         number += 1
     assert writers.commands_that_did_not_end() == set()
-    kept = {run["name"]: run for run in json.loads(writers.fingerprint("runs", "--limit", "100000", "--format", "json").stdout)}
+    listed = writers.fingerprint("runs", "--limit", "100000", "--format", "json").stdout
+    kept = {run["name"]: run for run in json.loads(listed)}
+    assert "end" in writers.log.read_text()
     for name in writers.acknowledged:
         assert kept[name]["closed"]["status"] == 0
     assert {run["state"] for run in kept.values()} <= {"closed", "interrupted"}

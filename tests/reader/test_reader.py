@@ -5,14 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any
 
 import pytest
 
 from fingerprint.reader import Reader
 from fingerprint.snapshot import Job, Key
-from probes.kit.facts import Seen, Section, config
+from probes.kit.facts import Section, Seen, config
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, Target
 
