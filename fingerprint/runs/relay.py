@@ -71,13 +71,14 @@ class Relay:
         return self
 
     def __exit__(self, *_: object) -> None:
+        os.kill(self._pid, signal.SIGKILL)  # stopped with the group, it would not see that we let it go
+        os.waitpid(self._pid, 0)
         signal.set_wakeup_fd(self._outer_wake)
         for number, handler in self._caught.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # what getsignal gave
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for end in (self._witness, self._arrivals, self._wake):
             end.close()
-        os.waitpid(self._pid, 0)
 
     @property
     def inherited(self) -> Inherited:

@@ -121,7 +121,7 @@ def test_control_c_ends_a_plain_command_as_the_shell_expects(
 ) -> None:
     on = terminal(["bash", "--norc", "-i"])
     on.expect("ready$ ")
-    on.type(start.script("sh", "-c", "echo up; sleep 60") + "\n")
+    on.type(start.script(sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)") + "\n")
     on.expect("up\r\n")
     on.type("\x03")
     on.expect("ready$ ")

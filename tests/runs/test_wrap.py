@@ -89,7 +89,7 @@ def test_standard_input_and_other_descriptors_pass_through(start: Starter, tmp_p
         os.close(77)
 
 
-@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1)])
+@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD)])
 @pytest.mark.parametrize("blocked", [(), (signal.SIGUSR2, signal.SIGCHLD, signal.SIGTERM)])
 def test_mask_and_ignored_signals_are_those_of_a_direct_start(
     start: Starter, ignored: tuple[int, ...], blocked: tuple[int, ...]
