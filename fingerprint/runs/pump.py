@@ -98,12 +98,9 @@ class Pump:
 
     def resized(self) -> bool:
         """Whether the answer has come: the command may be told (SIGWINCH)."""
-        try:
-            answer = self._control.recv(64, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        self._ended = not answer
-        return _RESIZE in answer
+        answer = _received(self._control, socket.MSG_DONTWAIT)
+        self._ended = answer == b""
+        return _RESIZE in (answer or b"")
 
     @property
     def ended(self) -> bool:
@@ -116,12 +113,9 @@ class Pump:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             self._control.settimeout(left)
-            try:
-                answer = self._control.recv(64)
-            except TimeoutError:
-                break
-            self._ended = not answer
-            if self._ended or _DRAIN in answer:
+            answer = _received(self._control)
+            self._ended = answer == b""
+            if self._ended or _DRAIN in (answer or b""):
                 return True
         return False
 
@@ -188,7 +182,7 @@ def _pump(control: socket.socket, channels: Sequence[Channel], tail: Tail) -> No
 
 def _obey(control: socket.socket, poll: "select.poll", channels: Sequence[Channel]) -> bool:
     """Whether draining was asked for. When fingerprint is gone nobody asks any more."""
-    asked = _received(control)
+    asked = _received(control) or b""
     if not asked:
         poll.unregister(control.fileno())
     if _RESIZE in asked:
@@ -198,10 +192,13 @@ def _obey(control: socket.socket, poll: "select.poll", channels: Sequence[Channe
     return _DRAIN in asked
 
 
-def _received(control: socket.socket) -> bytes:
+def _received(control: socket.socket, flags: int = 0) -> bytes | None:
+    """None where nothing has come; empty where the other side is gone."""
     try:
-        return control.recv(64)
-    except OSError:
+        return control.recv(64, flags)
+    except (BlockingIOError, TimeoutError):
+        return None
+    except OSError:  # ECONNRESET: it went with a word of ours unread
         return b""
 
 

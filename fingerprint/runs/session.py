@@ -128,7 +128,7 @@ class Session:
         self._try("what the command is given", self._pass)
         pump = self._try("keeping the output", lambda: Pump(self._plan.streams)) if self._plan.streams else None
         ended = self._start(pump)
-        return ended, self._output(pump)
+        return ended, self._try("the command's output", lambda: self._output(pump)) or b""
 
     def _start(self, pump: Pump | None) -> Ended:
         peak = self._try("our own size", own_peak) or 0
