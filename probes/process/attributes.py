@@ -12,10 +12,10 @@ _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline
 _SECCOMP = {"0": "off", "1": "strict", "2": "filter"}
 _LIMITS = {
     "Max cpu time": "cpu", "Max file size": "fsize", "Max data size": "data", "Max stack size": "stack",
-    "Max core file size": "core", "Max resident set": "rss", "Max processes": "nproc", "Max open files": "nofile",
-    "Max locked memory": "memlock", "Max address space": "as", "Max file locks": "locks",
-    "Max pending signals": "sigpending", "Max msgqueue size": "msgqueue", "Max nice priority": "nice", "Max realtime priority": "rtprio",
-    "Max realtime timeout": "rttime",
+    "Max core file size": "core", "Max resident set": "rss", "Max processes": "nproc",
+    "Max open files": "nofile", "Max locked memory": "memlock", "Max address space": "as",
+    "Max file locks": "locks", "Max pending signals": "sigpending", "Max msgqueue size": "msgqueue",
+    "Max nice priority": "nice", "Max realtime priority": "rtprio", "Max realtime timeout": "rttime",
 }  # fmt: skip
 _LABEL = 26  # width of the first column, fs/proc/base.c proc_pid_limits
 

@@ -1,9 +1,10 @@
 """The state of a git tree, told without running anything that the tree brings along.
 
-Commit and branch are read from files. For what differs from HEAD git is started, and only its plumbing:
-`diff-index` compares the index's stat data and runs no filter, textconv, external diff or hook; what it
-cannot decide is settled by `hash-object --no-filters`. `--git-dir` spares the ownership check of
-safe.directory, which the root user would fail in a user's tree.
+Commit and branch are read from files. For what differs from HEAD git is started, with a git folder of our own
+(`gitdir/`) that borrows the tree's objects and index: no setting of the tree is read, so that neither its
+filters nor fsmonitor, textconv, hooks, aliases or promisor remotes exist. Overriding them one by one would not
+do: even `diff-index` runs a clean filter on a file that is as new as the index (read-cache.c, racy entries).
+An explicit git folder also spares the ownership check of safe.directory, which root would fail in a user's tree.
 """
 
 import re
@@ -22,13 +23,9 @@ _BATCH = 500  # paths a command line
 _BUDGET = 1.0  # seconds a command
 _SYMLINK = "120000"
 
-# A setting on the command line beats the tree's own. fsmonitor names a program, hooksPath a folder of them. A missing
-# object of a partial clone is fetched by whatever transport the tree names, unless none is allowed.
-_TRANSPORTS = ("ext", "file", "ftp", "ftps", "git", "http", "https", "ssh")
-_HARMLESS = (
-    "core.fsmonitor=false", "core.hooksPath=/dev/null",
-    "protocol.allow=never", *(f"protocol.{name}.allow=never" for name in _TRANSPORTS),
-)  # fmt: skip
+# HEAD, refs/ and a config without settings.
+_OWN_FOLDER = f"{folder_of(__file__)}/gitdir"
+_SHA1 = 40  # hex digits
 
 
 class Tree(NamedTuple):
@@ -56,7 +53,7 @@ def git(host: Host, places: Sequence[str]) -> Git:
         return Git(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE, dirty=_NO_TREE)
     head = host.line(f"{tree.folder}/HEAD")
     commit = then(head, lambda text: _commit(host, tree, text))
-    dirty = then(commit, lambda _: _dirty(host, tree))
+    dirty = then(commit, lambda oid: _dirty(host, tree, oid))
     return Git(root=tree.root, commit=commit, branch=then(head, _branch), dirty=dirty)
 
 
@@ -109,16 +106,18 @@ def _packed(refs: Seen[str], name: str) -> Seen[str]:
     return commit if _COMMIT.fullmatch(commit) else Gap("absent", "nothing is committed yet")
 
 
-def _dirty(host: Host, tree: Tree) -> Seen[str]:
-    compare = ("diff-index", "--raw", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "HEAD", "--")
+def _dirty(host: Host, tree: Tree, commit: str) -> Seen[str]:
+    if len(commit) != _SHA1:
+        return Gap("unsupported", "differences of a SHA-256 repository are not read")
+    compare = ("diff-index", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
     return then(_ask(host, tree, compare), lambda raw: _digest(host, tree, tuple(_entries(raw))))
 
 
 def _ask(host: Host, tree: Tree, words: Sequence[str]) -> Seen[str]:
-    settings = (word for setting in _HARMLESS for word in ("-c", setting))
-    where = (f"--git-dir={tree.folder}", f"--work-tree={tree.root}")
-    flags = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
-    return host.command(("git", *flags, *where, *settings, *words), cwd=tree.root, budget=_BUDGET)
+    borrowed = (f"GIT_OBJECT_DIRECTORY={tree.common}/objects", f"GIT_INDEX_FILE={tree.folder}/index")
+    plain = ("GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1")
+    git = ("git", f"--git-dir={_OWN_FOLDER}", f"--work-tree={tree.root}")
+    return host.command(("env", *borrowed, *plain, *git, *words), cwd=tree.root, budget=_BUDGET)
 
 
 def _entries(raw: str) -> Iterator[Entry]:
@@ -137,12 +136,11 @@ def _digest(host: Host, tree: Tree, entries: Sequence[Entry]) -> Seen[str]:
 
 def _blob_of_link(host: Host, tree: Tree, entry: Entry) -> str:
     """The blob id of a symbolic link: git stores its target as the content."""
-    from hashlib import sha1, sha256
+    from hashlib import sha1
 
     target = host.link(f"{tree.root}/{entry.path}")
     content = b"" if isinstance(target, Gap) else target.encode()
-    hashed = sha1 if len(entry.before) == 40 else sha256
-    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _is_unsettled(entry: Entry) -> bool:

@@ -114,12 +114,12 @@ def test_a_script_was_edited(host: Host, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+def script(tmp_path: Path) -> tuple[Path, Path]:
     """A script and the link to its interpreter."""
     script, interpreter = tmp_path / "serve", tmp_path / "interpreter"
     script.write_text(f"#!{interpreter}\nwhile :; do sleep 60; done\n")
     script.chmod(0o755)
-    yield script, interpreter
+    return script, interpreter
 
 
 @pytest.mark.parametrize("how", ["by its path", "by a link", "by its command line"])
