@@ -33,6 +33,8 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
     """The section of a child that the process `pid` starts now. What exec hands on is read from `pid` itself;
     what only the running child can tell is not_read. Of a command that begins with a wrapper (taskset, env
     ...) only the folder is certain."""
+    argv, cwd = [_as_read(word) for word in argv], _as_read(cwd)
+    env = {_as_read(name): _as_read(value) for name, value in env.items()}
     search = env.get("PATH", "/bin:/usr/bin")
     executed = _executed(host, tuple(argv), search, cwd)
     if isinstance(executed, Gap) or executed.file.rpartition("/")[2] in WRAPPERS:
@@ -49,6 +51,11 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
     told = described(host, started)
     variables = sorted_variables(host.redactor.environment(env))
     return msgspec.structs.replace(granted(host, pid), cwd=cwd, **told._asdict(), **variables._asdict())
+
+
+def _as_read(text: str) -> str:
+    """Python's stand-ins for bytes that are no UTF-8 (PEP 383), written as the Host writes what it reads."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _executed(host: Host, argv: tuple[str, ...], search: str, cwd: str) -> Seen[Executed]:

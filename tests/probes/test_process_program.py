@@ -1,0 +1,205 @@
+"""Which file is the program, which the interpreter, and what is left of the arguments."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fingerprint.sections import leaves
+from probes.kit.facts import NOT_READ, Gap, Redacted
+from probes.kit.host import Host
+from probes.kit.redact import Redactor
+from probes.process import Process, given
+from probes.process.interpreters import module_of, named, script_at
+from probes.process.paths import found, real
+from tests.probes.children import KEY, changes, read, running
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host(redactor=Redactor(KEY))
+
+
+@pytest.mark.parametrize(
+    ("executable", "family", "version"),
+    [
+        ("/usr/bin/python3.11", "python", "3.11"),
+        ("python", "python", ""),
+        ("/opt/python3.13t", "python", "3.13"),
+        ("pypy3.10", "python", "3.10"),
+        ("/bin/dash", "sh", ""),
+        ("perl5.36.0", "perl", "5.36.0"),
+        ("nodejs", "node", ""),
+    ],
+)
+def test_interpreters_are_known_by_their_file_name(executable: str, family: str, version: str) -> None:
+    assert named(executable) == (family, version)
+
+
+@pytest.mark.parametrize(
+    "executable", ["/usr/bin/sleep", "pythonista", "ssh", "python3-config", "shell", "nodemon", ""]
+)
+def test_other_programs_are_none(executable: str) -> None:
+    assert named(executable) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "line", "script"),
+    [
+        ("python", "python x.py -m y", "x.py"),
+        ("python", "python -O -X dev -W ignore x.py", "x.py"),
+        ("python", "python -Xdev -Wignore -uB x.py", "x.py"),
+        ("python", "python -OOW ignore x.py", "x.py"),
+        ("python", "python --check-hash-based-pycs always x.py", "x.py"),
+        ("python", "python -m sglang.launch_server --tp 8", None),
+        ("python", "python -Om sglang x.py", None),
+        ("python", "python -c pass x.py", None),
+        ("python", "python - x.py", None),
+        ("python", "python", None),
+        ("sh", "bash -e -o pipefail x.sh", "x.sh"),
+        ("sh", "bash --rcfile f x.sh", "x.sh"),
+        ("sh", "sh -ec command x.sh", None),
+        ("sh", "sh -- x.sh", "x.sh"),
+        ("perl", "perl -I lib -Mstrict -w x.pl", "x.pl"),
+        ("perl", "perl -ne print x.txt", None),
+        ("node", "node --require hook --max-old-space-size=4096 x.js", "x.js"),
+        ("node", "node --eval code x.js", None),
+    ],
+)
+def test_the_script_is_found_behind_the_options(family: str, line: str, script: str | None) -> None:
+    argv = line.split()
+    at = script_at(family, argv)
+    assert (None if at is None else argv[at]) == script
+
+
+def test_a_redacted_word_in_front_of_the_script_leaves_it_untold() -> None:
+    assert script_at("python", ("python", "-W", Redacted("k", "d"), "x.py")) == 3
+    assert script_at("python", ("python", Redacted("k", "d"), "x.py")) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "module"),
+    [("python -m a.b -x", "a.b"), ("python -O -ma.b", "a.b"), ("python x.py -m a", None), ("python -c m", None)],
+)
+def test_the_module_of_a_python_command_line(line: str, module: str | None) -> None:
+    assert module_of(line.split()) == module
+
+
+def test_links_are_followed_part_by_part_and_loops_end(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/b/file").touch()
+    (tmp_path / "to-a").symlink_to("a")
+    (tmp_path / "a/to-file").symlink_to("../to-a/b/file")
+    assert real(host, f"{tmp_path}/to-a/to-file") == f"{tmp_path}/a/b/file"
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    assert real(host, f"{tmp_path}/one") == Gap("failed")
+    assert real(host, "/bin/sh") == os.path.realpath("/bin/sh")
+
+
+def test_a_program_is_found_as_execvp_finds_it(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("not executable")
+    (tmp_path / "bin").mkdir()
+    shutil.copy("/bin/sh", tmp_path / "bin/tool")
+    assert found(host, "tool", f"{tmp_path}:{tmp_path}/bin", "/") == f"{tmp_path}/bin/tool"
+    assert found(host, "./tool", "", str(tmp_path)) == f"{tmp_path}/tool"
+    assert found(host, "no-such-tool", "/bin", "/") == Gap("absent")
+
+
+def test_a_module_is_found_where_python_looks_first(host: Host, tmp_path: Path) -> None:
+    package = tmp_path / "engine/launch"
+    package.mkdir(parents=True)
+    (package / "__main__.py").write_text("import time; time.sleep(60)\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with running((sys.executable, "-m", "engine.launch", "--tp", "8"), env=env) as pid:
+        seen = read(host, pid)
+    assert seen.program.path == str(package / "__main__.py")
+    assert seen.arguments == ("-m", "engine.launch", "--tp", "8")
+
+
+def test_code_in_the_arguments_is_no_script(host: Host) -> None:
+    with running((sys.executable, "-c", "import time; time.sleep(60)")) as pid:
+        seen = read(host, pid)
+    assert seen.program.path == Gap("absent")
+    assert seen.interpreter.path == os.path.realpath(sys.executable)
+    assert seen.arguments == ("-c", "import time; time.sleep(60)")
+
+
+def test_a_program_that_was_replaced_while_it_runs_is_told_by_what_runs(host: Host, tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
+    before = host.sha256(str(program))
+    with running((str(program), "60")) as pid:
+        program.unlink()
+        program.write_text("another")
+        seen = read(host, pid)
+    assert (seen.program.path, seen.program.sha256) == (str(program), before)
+
+
+def test_a_secret_among_the_arguments_and_in_the_environment_stays_private(host: Host) -> None:
+    argv = ("sh", "-c", "sleep 60; :", "serve", "--api-key", "hunter2-secret")
+    with running(argv, env={**os.environ, "MY_PASSWORD": "hunter2-secret"}) as pid:
+        seen = read(host, pid)
+    assert "hunter2" not in repr(seen)
+    assert isinstance(seen.arguments, tuple)
+    assert isinstance(seen.arguments[-1], Redacted)
+
+
+def test_a_process_that_ended_is_said_so(host: Host) -> None:
+    child = subprocess.Popen(["true"])
+    deadline = time.monotonic() + 10
+    while "Z" not in Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    zombie = read(host, child.pid)
+    child.wait()
+    gone = read(host, child.pid)
+    for seen in (zombie, gone):
+        assert (seen.env, seen.arguments, seen.program.path, seen.cwd) == (Gap("absent"),) * 4
+        assert isinstance(seen.env, Gap)
+        assert seen.env.detail == "the process ended"
+    assert {leaf.value for leaf in leaves(gone)} <= {Gap("absent"), Gap("unsupported")}
+
+
+def started_as_given(host: Host, argv: Sequence[str], cwd: Path, env: dict[str, str]) -> tuple[Process, Process]:
+    passed = given(host, os.getpid(), argv, env, str(cwd))
+    with running(argv, cwd=cwd, env=env) as pid:
+        return passed, read(host, pid)
+
+
+PASSED_ON = ["./script", "sleep 60", "python serve.py 1", "./with-env", "/bin/sh -c :;sleep\t60"]
+
+
+@pytest.mark.parametrize("line", PASSED_ON)
+def test_what_was_given_is_what_the_child_has(host: Host, tmp_path: Path, line: str) -> None:
+    (tmp_path / "script").write_text("#!/bin/sh -e\nsleep 60; :\n")
+    (tmp_path / "with-env").write_text("#!/usr/bin/env python3\nimport time; time.sleep(60)\n")
+    (tmp_path / "serve.py").write_text("import time; time.sleep(60)\n")
+    for name in ("script", "with-env"):
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}", "NOT_UTF8": "caf\udce9"}
+    passed, lived = started_as_given(host, line.split(" "), tmp_path, env)
+    assert {path: values for path, values in changes(passed, lived).items() if values[0] is not None} == {}
+    assert passed.program.sha256 == lived.program.sha256
+    assert passed.env == lived.env
+    assert passed.affinity == lived.affinity
+
+
+@pytest.mark.parametrize("line", ["taskset -c 0 sleep 1", "env -i sleep 1", "nice sleep 1", "sudo sleep 1"])
+def test_of_a_wrapper_only_the_folder_is_given(host: Host, tmp_path: Path, line: str) -> None:
+    passed = given(host, os.getpid(), line.split(), dict(os.environ), str(tmp_path))
+    assert (passed.cwd, passed.affinity, passed.program.path, passed.env) == (
+        str(tmp_path),
+        NOT_READ,
+        NOT_READ,
+        NOT_READ,
+    )
+
+
+def test_what_cannot_be_found_is_not_given(host: Host, tmp_path: Path) -> None:
+    assert given(host, os.getpid(), ["no-such-program"], dict(os.environ), str(tmp_path)).program.path == NOT_READ
+    assert given(host, os.getpid(), [], {}, "/").program.path == NOT_READ

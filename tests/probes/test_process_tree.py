@@ -1,0 +1,95 @@
+"""Who belongs to a run's tree, and by which name."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.kit.host import Host
+from probes.kit.probe import Target
+from probes.process import tree
+from tests.probes.children import running
+
+NEST = "import subprocess, sys, time; [subprocess.Popen(['sleep', '60']) for _ in range(2)]; time.sleep(60)"
+
+
+def eventually(question: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not question() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return question()
+
+
+@pytest.fixture
+def nest() -> Iterator[int]:
+    """A shell with a Python below it and two sleeps below that."""
+    child = subprocess.Popen(["sh", "-c", f'"{sys.executable}" -c "{NEST}"; :'], start_new_session=True)
+    try:
+        assert eventually(lambda: len(tree(Host(), child.pid)) == 4)
+        yield child.pid
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def names(targets: tuple[Target, ...]) -> list[str]:
+    return [target.name for target in targets]
+
+
+def test_the_root_is_main_and_descendants_are_numbered_per_program_in_start_order(nest: int) -> None:
+    assert eventually(lambda: names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1", "main.sleep.2"])
+    assert tree(Host(), nest)[0] == Target("main", nest)
+
+
+def test_who_is_known_keeps_its_name_when_an_elder_ends(nest: int) -> None:
+    host = Host()
+    assert eventually(lambda: names(tree(host, nest))[2:] == ["main.sleep.1", "main.sleep.2"])
+    known = tree(host, nest)
+    os.kill(known[2].pid, signal.SIGKILL)
+    assert eventually(lambda: len(tree(host, nest, known)) == 3)
+    assert tree(host, nest, known)[2] == known[3]
+    assert names(tree(host, nest)) == ["main", "main.python.1", "main.sleep.1"]
+
+
+def test_a_newcomer_is_seen_by_a_host_that_looked_before() -> None:
+    host = Host()
+    with running(("sleep", "60")) as one:
+        assert names(tree(host, os.getpid())).count("main.sleep.1") == 1
+        with running(("sleep", "60")) as two:
+            assert {one, two} <= {target.pid for target in tree(host, os.getpid())}
+        assert two not in {target.pid for target in tree(host, os.getpid())}
+
+
+def test_a_child_of_a_thread_belongs_to_the_tree() -> None:
+    code = (
+        "import subprocess, threading, time\n"
+        "def work():\n    subprocess.Popen(['sleep', '60']); time.sleep(60)\n"
+        "threading.Thread(target=work).start()"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    try:
+        assert eventually(lambda: names(tree(Host(), child.pid)) == ["main", "main.sleep.1"])
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def test_an_interpreter_keeps_its_name_over_versions_and_other_programs_their_digits(tmp_path: Path) -> None:
+    for name in ("python3.99", "cc1"):
+        shutil.copy(shutil.which("sleep") or "/bin/sleep", tmp_path / name)
+        with running((str(tmp_path / name), "60")) as pid:
+            named = {target.pid: target.name for target in tree(Host(), os.getpid())}
+        assert named[pid] == {"python3.99": "main.python.1", "cc1": "main.cc1.1"}[name]
+
+
+def test_nobody_is_left_of_a_process_that_ended() -> None:
+    child = subprocess.Popen(["true"])
+    assert eventually(lambda: tree(Host(), child.pid) == ())  # a zombie is no member
+    child.wait()
+    assert tree(Host(), child.pid) == ()
