@@ -227,16 +227,17 @@ def _throttling(host: Host, at: Groups) -> Seen[Mapping[str, int]]:
     """Summed over the group and its ancestors; only a group with a quota counts periods."""
     sums = dict.fromkeys(("nr_periods", "nr_throttled", "throttled_usec"), 0)
     for folder in at.folders:
-        seen = then(host.text(f"{folder}/cpu.stat"), _words)
-        if isinstance(seen, Gap):
-            if seen.code in ("absent", "not_read"):
-                continue
+        seen = then(host.text(f"{folder}/cpu.stat"), lambda text: _in_microseconds(_words(text)))
+        if not isinstance(seen, Gap):
+            sums = {name: value + seen.get(name, 0) for name, value in sums.items()}
+        elif seen.code not in ("absent", "not_read"):
             return seen
-        microseconds = seen.get("throttled_usec", seen.get("throttled_time", 0) // 1000)
-        for name, value in {**seen, "throttled_usec": microseconds}.items():
-            if name in sums:
-                sums[name] += value
     return sums
+
+
+def _in_microseconds(lines: dict[str, int]) -> dict[str, int]:
+    """v1 has throttled_time, in nanoseconds."""
+    return {**lines, "throttled_usec": lines["throttled_time"] // 1000} if "throttled_time" in lines else lines
 
 
 def _words(text: str) -> dict[str, int]:

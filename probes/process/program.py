@@ -73,10 +73,7 @@ def _script(host: Host, started: Started, argv: Sequence[Text], at: int | None) 
     word = argv[at]
     if isinstance(word, Redacted):
         return Gap("not_observable", "the script's name looks like a secret and was redacted")
-    if word.startswith("/") or isinstance(started.cwd, Gap):
-        path: Seen[str] = absolute(word, "/") if word.startswith("/") else started.cwd
-    else:
-        path = absolute(word, started.cwd)
+    path = word if word.startswith("/") else then(started.cwd, lambda cwd: absolute(word, cwd))
     return then(path, lambda there: _seen_file(host, started, there))
 
 

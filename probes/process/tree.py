@@ -1,6 +1,6 @@
 """Who descends from a process, and by which names its family goes in fact paths."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from probes.kit.facts import Gap
@@ -62,21 +62,36 @@ def family(host: Host, pid: int) -> Iterator[tuple[int, Stat]]:
             yield member, seen
 
 
-def tree(host: Host, pid: int, known: Sequence[Target] = ()) -> tuple[Target, ...]:
+class Names:
+    """The names of one tree's members, kept between calls: who was named stays so while it runs the same
+    program, and no number is given twice."""
+
+    def __init__(self, _host: Host, root: int) -> None:
+        self._root = root
+        self._given: dict[int, tuple[str, int]] = {}
+        self._counts: dict[str, int] = {}
+
+    def of(self, pid: int, program: str) -> str:
+        if pid == self._root:
+            return MAIN
+        if self._given.get(pid, ("", 0))[0] != program:
+            self._counts[program] = self._counts.get(program, 0) + 1
+            self._given[pid] = program, self._counts[program]
+        return f"{MAIN}.{program}.{self._given[pid][1]}"
+
+
+_names = lru_cache(maxsize=16)(Names)
+
+
+def tree(host: Host, pid: int) -> tuple[Target, ...]:
     """The process as `main` and its live descendants as `main.PROGRAM.N`, in the order they were started.
 
-    PROGRAM is the executable's name, an interpreter's without its version, and N counts from 1 per name. Who
-    is in `known`, as an earlier call gave it, keeps that name while it runs the same program.
+    PROGRAM is the executable's name, an interpreter's without its version, and N counts from 1 per name. The
+    same Host gives the same process the same name again.
     """
     members = sorted(family(host, pid), key=lambda member: (member[1].started, member[0]))
-    programs = {member: MAIN if member == pid else program_name(host, member) for member, _ in members}
-    names = dict(_kept(known, programs))
-    counts = _highest(target.name for target in known)
-    for member, program in programs.items():
-        if member not in names:
-            counts[program] = counts.get(program, 0) + 1
-            names[member] = MAIN if member == pid else f"{MAIN}.{program}.{counts[program]}"
-    return tuple(Target(names[member], member) for member in programs)
+    names = _names(host, pid)
+    return tuple(Target(names.of(member, program_name(host, member)), member) for member, _ in members)
 
 
 def program_name(host: Host, pid: int) -> str:
@@ -88,23 +103,3 @@ def program_name(host: Host, pid: int) -> str:
     base = executable.removesuffix(" (deleted)").rpartition("/")[2]
     interpreter = named(base)
     return base.removesuffix("t").rstrip("0123456789.") if interpreter and interpreter.version else base
-
-
-def _kept(known: Sequence[Target], programs: dict[int, str]) -> Iterator[tuple[int, str]]:
-    for name, pid in known:
-        if pid in programs and _program_of(name) == programs[pid]:
-            yield pid, name
-
-
-def _program_of(name: str) -> str:
-    return MAIN if name == MAIN else name.removeprefix(f"{MAIN}.").rpartition(".")[0]
-
-
-def _highest(names: Iterable[str]) -> dict[str, int]:
-    """Per program the highest N that was given."""
-    counts: dict[str, int] = {}
-    for name in names:
-        number = name.rpartition(".")[2]
-        if number.isdecimal():
-            counts[_program_of(name)] = max(counts.get(_program_of(name), 0), int(number))
-    return counts

@@ -47,14 +47,14 @@ def test_the_root_is_main_and_descendants_are_numbered_per_program_in_start_orde
     assert tree(Host(), nest)[0] == Target("main", nest)
 
 
-def test_who_is_known_keeps_its_name_when_an_elder_ends(nest: int) -> None:
+def test_a_process_keeps_its_name_when_an_elder_ends_and_no_number_is_given_twice(nest: int) -> None:
     host = Host()
     assert eventually(lambda: names(tree(host, nest))[2:] == ["main.sleep.1", "main.sleep.2"])
     known = tree(host, nest)
     os.kill(known[2].pid, signal.SIGKILL)
-    assert eventually(lambda: len(tree(host, nest, known)) == 3)
-    assert tree(host, nest, known)[2] == known[3]
-    assert names(tree(host, nest)) == ["main", "main.python.1", "main.sleep.1"]
+    assert eventually(lambda: len(tree(host, nest)) == 3)
+    assert tree(host, nest)[2] == known[3]
+    assert names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1"]
 
 
 def test_a_newcomer_is_seen_by_a_host_that_looked_before() -> None:
