@@ -92,7 +92,7 @@ def autogroup_nice(host: Host, pid: int) -> Seen[int]:
     text = host.line(f"/proc/{pid}/autogroup")
     if isinstance(text, Gap) and text.code == "absent":
         return Gap("unsupported", "this kernel has no autogroups")
-    return then(text, lambda line: int(line.rpartition(" nice ")[2]))
+    return then(text, lambda line: int(line.rpartition(" nice ")[2]) if line else Gap("absent", "in no autogroup"))
 
 
 def limits(host: Host, pid: int) -> Seen[Map[Seen[tuple[Limit, Limit]]]]:

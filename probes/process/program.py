@@ -45,10 +45,9 @@ def described(host: Host, started: Started) -> Described:
     known = None if isinstance(executable, Gap) else named(executable)
     if isinstance(executable, Gap) or known is None:
         program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
-        absent = Interpreter(
-            environment=_COMPILED, path=_COMPILED, sha256=_COMPILED, version=_COMPILED, options=_COMPILED
-        )
-        return Described(program, absent, then(argv, _first), then(argv, lambda words: words[1:]))
+        none = executable if isinstance(executable, Gap) else _COMPILED
+        interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
+        return Described(program, interpreter, then(argv, _first), then(argv, lambda words: words[1:]))
     if isinstance(argv, Gap):
         return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv)
     at = script_at(known.family, argv)

@@ -66,9 +66,10 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
 
 
 def _shares_files(host: Host, pid: int) -> bool:
-    """Whether the process's paths mean the same files to us: same mount namespace, and no chroot."""
-    own, other = host.link("/proc/self/ns/mnt"), host.link(f"/proc/{pid}/ns/mnt")
-    return own == other and host.link(f"/proc/{pid}/root") == host.link("/proc/self/root")
+    """Whether the process's paths mean the same files to us: same mount namespace, and no chroot. Where that is
+    denied, so are the paths."""
+    ours, theirs = ([host.link(f"/proc/{who}/{link}") for link in ("ns/mnt", "root")] for who in ("self", pid))
+    return ours == theirs or any(isinstance(link, Gap) for link in theirs)
 
 
 def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Git:
@@ -77,8 +78,8 @@ def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Gi
         elsewhere = Gap("not_observable", "the process has a file system of its own")
         return Git(root=elsewhere, commit=elsewhere, branch=elsewhere, dirty=elsewhere)
     places = _places(program, started.cwd)
-    if not places:
-        return Git(root=ENDED, commit=ENDED, branch=ENDED, dirty=ENDED)
+    if not places and isinstance(started.cwd, Gap):
+        return Git(root=started.cwd, commit=started.cwd, branch=started.cwd, dirty=started.cwd)
     if "." in target.name and _root(host, places) == _root(host, _places_of_parent(host, target.pid)):
         return Git()
     return git(host, places)

@@ -5,9 +5,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fingerprint.sections import leaves
@@ -163,6 +164,52 @@ def test_a_process_that_ended_is_said_so(host: Host) -> None:
         assert isinstance(seen.env, Gap)
         assert seen.env.detail == "the process ended"
     assert {leaf.value for leaf in leaves(gone)} <= {Gap("absent"), Gap("unsupported")}
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_what_a_plain_user_may_not_read_of_another_is_denied(host: Host) -> None:
+    with running(("sleep", "60")) as pid:
+        seen = as_nobody(lambda: read(host, pid))
+    denied = {seen.program.path, seen.program.sha256, seen.interpreter.path, seen.cwd, seen.env, seen.git.commit}
+    assert denied == {Gap("denied")}
+    assert seen.arguments == ("60",)
+    assert isinstance(seen.affinity, str)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a mount namespace")
+def test_files_of_another_mount_namespace_are_not_mistaken_for_ours(host: Host, tmp_path: Path) -> None:
+    script = tmp_path / "serve.sh"
+    script.write_text("sleep 60; :\n")
+    try:
+        subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no mount namespace can be made here")
+    with running(("unshare", "-m", "sh", str(script))) as pid:
+        seen = read(host, pid)
+    assert seen.program.path == str(script)
+    assert seen.program.sha256 == seen.git.commit == Gap("not_observable")
+    assert isinstance(seen.interpreter.sha256, str)  # read through /proc/PID/exe
+
+
+def as_nobody(ask: Callable[[], Process]) -> Process:
+    """The answer of a forked process that gave up root."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            os.write(into, msgspec.json.encode(ask()))
+        finally:
+            os._exit(0)
+    os.close(into)
+    with os.fdopen(out, "rb") as answer:
+        section = msgspec.json.decode(answer.read(), type=Process)
+    os.waitpid(pid, 0)
+    return section
 
 
 def started_as_given(host: Host, argv: Sequence[str], cwd: Path, env: dict[str, str]) -> tuple[Process, Process]:
