@@ -52,8 +52,6 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "environ": host.environ(pid),
         "arguments": host.arguments(pid),
         "io_priority": host.io_priority(pid),
-        "page_size": host.page_size(),
-        "clock": host.clock(),
         "command": host.command(["/bin/echo", "one"]),
     }
 

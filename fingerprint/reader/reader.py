@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -148,14 +147,9 @@ class Reader:
             return ()
 
     def close(self) -> None:
-        """Lets the worker go. It ends by itself when its socket closes; one that is stuck is killed."""
-        if self.busy:
-            self._jobs = []
-            self._worker.abandon()
-            return
-        self._worker.socket.close()
-        with suppress(ChildProcessError):
-            os.waitpid(self._worker.pid, os.WNOHANG)
+        """Ends the worker, whatever it is doing; one that is stuck is left behind."""
+        self._jobs = []
+        self._worker.abandon()
 
     def _ask(self) -> None:
         self._current = None

@@ -14,6 +14,7 @@ import msgspec
 
 from fingerprint.runs.census import Census
 from fingerprint.runs.measures import metrics_of
+from fingerprint.runs.opener import opener
 from fingerprint.runs.pump import Pump, Resizing
 from fingerprint.runs.readers import Reader
 from fingerprint.runs.record import (
@@ -22,7 +23,6 @@ from fingerprint.runs.record import (
     Measured,
     Moment,
     Opened,
-    Opener,
     Passed,
     Process,
     Snapped,
@@ -35,7 +35,7 @@ from fingerprint.runs.watch import Duty, watch
 from fingerprint.runs.wrap import Command, Ended, Start, inherited_environment, own_peak, start
 from fingerprint.snapshot import Job, Key, Reading, Snapshot, reading_of
 from fingerprint.version import __version__
-from probes.kit.facts import Section, seen_or
+from probes.kit.facts import Section
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, Target
 
@@ -205,7 +205,7 @@ class Session:
             attempt,
             plan.benchmark,
             plan.host,
-            _opener(host),
+            opener(host),
             argv,
             cwd,
             plan.vary,
@@ -225,13 +225,6 @@ class Session:
 
     def _write(self, record: AnyRecord) -> None:
         self._means.journal.append(record)
-
-
-def _opener(host: Host) -> Opener:
-    stat = seen_or(host.text("/proc/self/stat"), "")
-    after_name = stat.rpartition(")")[2].split()
-    start_ticks = int(after_name[19]) if len(after_name) > 19 else 0  # proc_pid_stat(5): field 22, starttime
-    return Opener(os.getpid(), start_ticks, seen_or(host.line("/proc/sys/kernel/random/boot_id"), ""))
 
 
 def _printable(text: str) -> str:

@@ -9,12 +9,12 @@ one named call with one key, so that a recording can hold all of them and a repl
 import errno
 import os
 import stat
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
+from probes.kit.beneath import beneath, followed
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.redact import Redactor
 
@@ -60,7 +60,7 @@ class Host:
     """This machine, or a tree of another one under `root`.
 
     A tree that was copied from elsewhere is never complete, so what is missing there is `not_read`,
-    not `absent`. Paths are absolute, as they are on the machine.
+    not `absent`; its links stay inside it. Paths are absolute, as they are on the machine.
     """
 
     def __init__(self, root: str = "/", redactor: Redactor | None = None) -> None:
@@ -90,7 +90,7 @@ class Host:
 
     def link(self, path: str) -> Seen[str]:
         """Where a symbolic link points, as written."""
-        return self._ask("link", path, lambda: self._try(path, _link))
+        return self._ask("link", path, lambda: self._try(path, _link, beneath))
 
     def stat(self, path: str) -> Seen[Stat]:
         return self._ask("stat", path, lambda: self._try(path, _stat))
@@ -113,14 +113,6 @@ class Host:
         """`CLASS/LEVEL` of ioprio_get(2), e.g. `none/0`, `best-effort/4`; no file of /proc tells it."""
         return self._ask("io_priority", str(pid), lambda: self._live_only(lambda: _io_priority(pid)))
 
-    def page_size(self) -> Seen[int]:
-        """Bytes, of sysconf(3)."""
-        return self._ask("page_size", "", lambda: self._live_only(lambda: os.sysconf("SC_PAGE_SIZE")))
-
-    def clock(self) -> Seen[int]:
-        """Nanoseconds since 1970, for the age of things; never a fact that lasts."""
-        return self._ask("clock", "", lambda: self._live_only(time.time_ns))
-
     def command(self, argv: Sequence[str], *, cwd: str = "/", budget: float = 2.0) -> Seen[str]:
         """Standard output of a program, run with a plain environment and given up after `budget` seconds.
 
@@ -140,9 +132,9 @@ class Host:
     def _live_text(self, path: str) -> Seen[str]:
         return self._try(path, lambda p: _read(p, TEXT_CAP))
 
-    def _try(self, path: str, read: Callable[[str], Seen[R]]) -> Seen[R]:
+    def _try(self, path: str, read: Callable[[str], Seen[R]], place: Callable[[str, str], str] = followed) -> Seen[R]:
         try:
-            return read(self.root + path)
+            return read(place(self.root, path) if self.root else path)
         except OSError as error:
             gap = gap_of(error)
         except ValueError:  # open(2) never saw it: a path cannot hold NUL

@@ -246,8 +246,6 @@ def test_a_tree_answers_for_itself_and_not_for_this_machine(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "ask",
     [
-        Host.clock,
-        Host.page_size,
         Host.cpuid,
         lambda host: host.command(["true"]),
         lambda host: host.io_priority(os.getpid()),
@@ -255,13 +253,6 @@ def test_a_tree_answers_for_itself_and_not_for_this_machine(tmp_path: Path) -> N
 )
 def test_a_tree_of_files_does_not_tell_what_is_in_no_file(ask: Callable[[Host], Any], tmp_path: Path) -> None:
     assert gap(ask(Host(str(tmp_path))))[0] == "not_read"
-
-
-def test_this_machine_tells_its_clock_and_page_size() -> None:
-    clock = Host().clock()
-    assert isinstance(clock, int)
-    assert abs(clock - time.time_ns()) < 60e9
-    assert Host().page_size() == os.sysconf("SC_PAGE_SIZE")
 
 
 def test_a_command_answers_or_says_why_not() -> None:
