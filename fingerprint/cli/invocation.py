@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fingerprint.reader import Reader, take_snapshot
@@ -54,13 +55,17 @@ class Invocation:
                 raise Trouble(f"--area {area} is no area: there are {', '.join(known)}")
         return discover(only or [area for area in known if area not in self.settings.areas.skip])
 
-    def snapshot(self, only: Sequence[str] = ()) -> Snapshot:
-        """Of the host's areas, now. The reader is forked first, before a store is opened."""
+    def snapshot(self, only: Sequence[str] = (), meanwhile: Sequence[str] = ()) -> Snapshot:
+        """Of the host's areas, now. The reader is forked first, before a store is opened.
+
+        meanwhile: modules that will be needed, imported while the host is read.
+        """
         probes = self.probes(only)
         reader = Reader(self.host, probes)
         try:
+            jobs = [Job(area) for area in host_areas(probes)]
             return take_snapshot(
-                reader, [Job(area) for area in host_areas(probes)], self.redactor.key_id, self.settings.budget_s
+                reader, jobs, self.redactor.key_id, self.settings.budget_s, lambda: [*map(import_module, meanwhile)]
             )
         finally:
             reader.close()

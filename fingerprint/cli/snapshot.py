@@ -23,7 +23,9 @@ def command(only: tuple[str, ...], budget: float | None, no_store: bool, form: s
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation({"budget_s": budget})
-    snapshot = invocation.snapshot(only)
+    needed = ("sqlite3", "fingerprint.store") if not no_store else ()
+    reports = ("fingerprint.report.snapshot",) if form == "text" and not quiet else ()
+    snapshot = invocation.snapshot(only, (*needed, *reports))
     if not no_store:
         with invocation.store() as store:
             store.save(snapshot)

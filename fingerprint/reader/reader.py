@@ -108,6 +108,10 @@ class Reader:
     def read(self, jobs: Sequence[Job], budget: float) -> Iterator[Finished]:
         """Each job's reading as it is finished. Ends within `budget` seconds, and a tenth for each worker given up."""
         yield from self.begin(jobs, budget)
+        yield from self.rest()
+
+    def rest(self) -> Iterator[Finished]:
+        """What was asked for and is not finished yet."""
         while self.busy:
             self._wait(self.timeout() or 0)
             yield from self.step()

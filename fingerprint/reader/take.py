@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fingerprint.ids import new_id
 from fingerprint.reader.reader import Reader
@@ -11,11 +11,23 @@ from fingerprint.snapshot import Job, Provenance, Snapshot
 from fingerprint.version import __version__
 
 
-def take_snapshot(reader: Reader, jobs: Sequence[Job], redaction_key: str, budget: float) -> Snapshot:
-    """All of `jobs` at one moment, each with its outcome, within `budget` seconds."""
+def take_snapshot(
+    reader: Reader,
+    jobs: Sequence[Job],
+    redaction_key: str,
+    budget: float,
+    meanwhile: Callable[[], object] | None = None,
+) -> Snapshot:
+    """All of `jobs` at one moment, each with its outcome, within `budget` seconds.
+
+    meanwhile: called while the first sections are read, for what this process has to do anyway.
+    """
     taken_at = time.time_ns()
     began = time.perf_counter()
-    readings = dict(reader.read(jobs, budget))
+    readings = dict(reader.begin(jobs, budget))
+    if meanwhile:
+        meanwhile()
+    readings.update(reader.rest())
     provenance = Provenance(__version__, platform.python_version(), os.geteuid(), redaction_key)
     duration_ms = round((time.perf_counter() - began) * 1000, 3)
     return Snapshot(new_id(), taken_at, duration_ms, os.uname().nodename, provenance, readings)
