@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """flags: dotted settings keys -> values, None where the flag was not given."""
+    """flags: dotted settings keys -> values, None where the flag was not given. replay: a recording's folder."""
 
-    def __init__(self, flags: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, flags: Mapping[str, Any] | None = None, replay: str | None = None) -> None:
         self._flags = flags or {}
+        self._replay = replay
 
     @cached_property
     def settings(self) -> Settings:
@@ -45,7 +46,8 @@ class Invocation:
 
     @cached_property
     def host(self) -> Host:
-        return Host(redactor=self.redactor)
+        """This machine, or the recorded one. Raises Trouble for a folder that holds no recording."""
+        return Host(redactor=self.redactor) if self._replay is None else _replayed(self._replay)
 
     def probes(self, only: Sequence[str] = ()) -> Mapping[str, Probe[Section]]:
         """Those of `only`, or of every area that the settings do not skip. Raises Trouble for an unknown area."""
@@ -120,6 +122,15 @@ class Invocation:
     def width(self) -> int:
         """Columns of the terminal, 80 when piped, 120 at most: longer lines are hard to read."""
         return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.is_terminal else 80
+
+
+def _replayed(folder: str) -> Host:
+    from fingerprint.testing import Replay, load
+
+    try:
+        return Replay(load(folder))
+    except ValueError as error:
+        raise Trouble(str(error)) from None
 
 
 def host_areas(probes: Mapping[str, Probe[Section]]) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class Reader:
 
     def __init__(self, host: Host, probes: Probes) -> None:
         """Forks the first worker at once: do this before any thread and before the store is opened."""
-        self._host = host
+        self.host = host
         self._probes = probes
         self._worker = Worker(host, probes)
         self._jobs: list[Job] = []
@@ -216,7 +216,7 @@ class Reader:
     def _replace(self) -> str:
         """What became of the old worker."""
         fate = self._worker.abandon()
-        self._worker = Worker(self._host, self._probes)
+        self._worker = Worker(self.host, self._probes)
         return fate
 
     def _await_tree(self, deadline: float) -> tuple[Target, ...]:

@@ -9,6 +9,7 @@ from fingerprint.ids import new_id
 from fingerprint.reader.reader import Reader
 from fingerprint.snapshot import Job, Provenance, Snapshot
 from fingerprint.version import __version__
+from probes.kit.facts import seen_or
 
 
 def take_snapshot(
@@ -30,4 +31,5 @@ def take_snapshot(
     readings.update(reader.rest())
     provenance = Provenance(__version__, platform.python_version(), os.geteuid(), redaction_key)
     duration_ms = round((time.perf_counter() - began) * 1000, 3)
-    return Snapshot(new_id(), taken_at, duration_ms, os.uname().nodename, provenance, readings)
+    name = seen_or(reader.host.line("/proc/sys/kernel/hostname"), "(unnamed)")
+    return Snapshot(new_id(), taken_at, duration_ms, name, provenance, readings)
