@@ -4,7 +4,6 @@ A change follows another one where a glob of its fact's `follows` matches the ot
 targets, only for the same target. Chains lead to their end.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from fingerprint.diff.changes import Change
@@ -56,12 +55,3 @@ def _reachable(start: int, edges: Edges) -> frozenset[int]:
 def _was_zeroed(change: Change) -> bool:
     """Of two facts that zero each other (vm.dirty_bytes and vm.dirty_ratio), the one at 0 is the consequence."""
     return isinstance(change.after, Gap) or change.after in (0, "0", "")
-
-
-def by_leader(ends: Sequence[int]) -> Mapping[int, Sequence[int]]:
-    """Leader -> its consequences, in order."""
-    found: dict[int, list[int]] = defaultdict(list)
-    for i, end in enumerate(ends):
-        if end != i:
-            found[end].append(i)
-    return found

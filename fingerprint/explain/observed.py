@@ -1,7 +1,7 @@
 """What was observed while both runs ran, side by side."""
 
 from collections.abc import Iterator
-from typing import Any, Union
+from typing import Any
 
 import msgspec
 
@@ -17,8 +17,6 @@ NOTABLE = 2.0
 LONG_ENOUGH = 5.0
 """Seconds, or samples, from which the growth or the distribution of one run says something about another."""
 CPU_WAIT = "pressure/cpu/some/total"
-
-Sample = Union[Distribution, Growth, None]
 
 
 class Observed(msgspec.Struct, frozen=True):

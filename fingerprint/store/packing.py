@@ -33,10 +33,6 @@ def unpacked(data: bytes) -> bytes:
     return zlib.decompress(data) if data[:1] == b"\x78" else data
 
 
-def packed_raw(raw: msgspec.Raw) -> bytes:
-    return packed(raw)
-
-
 def raw_of(data: bytes) -> msgspec.Raw:
     return msgspec.Raw(unpacked(data))
 

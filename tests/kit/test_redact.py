@@ -25,8 +25,8 @@ names = st.one_of(
 def test_no_value_of_a_name_that_is_not_allowed_survives(environment: dict[str, str]) -> None:
     text = "".join(f"{name}={value}\0" for name, value in environment.items())
     encoded = msgspec.json.encode(Redactor(KEY).environ(text)).decode()
-    for name, value in environment.items():
-        assert (value in encoded) == is_allowed(name)
+    allowed = {value for name, value in environment.items() if is_allowed(name)}
+    assert {value for value in environment.values() if value in encoded} == allowed
 
 
 @given(st.dictionaries(names, st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))))
