@@ -12,7 +12,7 @@ from probes.kit.facts import Section
 from probes.kit.host import Host
 
 Of = Literal["host", "process", "environment", "container"]
-Cadence = Literal["border", "tick"]
+Cadence = Literal["border", "tick", "slow"]
 S = TypeVar("S", bound=Section)
 
 
@@ -32,7 +32,8 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     area     first segment of its facts' paths; the module's name
     of       what its targets are
     budget   seconds after which it is given up
-    cadence  `border`: before, after and when something may have changed; `tick`: also at each sample
+    cadence  `border`: before, after and when something may have changed; `tick`: also at each sample; `slow`:
+             each half minute of a run
     """
 
     area: str

@@ -1,0 +1,116 @@
+"""The process table beside the run: who was at work, by program, without the run itself."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from probes.kit.facts import Gap, Map
+from probes.kit.host import Host
+from probes.kit.probe import Target
+from probes.neighbours import Program, neighbours
+
+MAIN = Target("main", 100)
+LATER = 1000  # clock ticks: ten seconds
+
+
+def stat(pid: int, name: str, parent: int = 1, cpu: int = 0, started: int = 50, state: str = "S") -> str:
+    before, between = "0 0 0 0 0 0 0 0 0", "0 0 0 0 0 0"
+    return f"{pid} ({name}) {state} {parent} {before} {cpu} 0 {between} {started} 0 0\n"
+
+
+class Machine:
+    """A made-up /proc; the reader is process 99 of fingerprint, which is 90."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.host = Host(str(root))
+        self.at = 100
+        self.put(stat(99, "reader", parent=90), "self")
+
+    def put(self, text: str, name: str = "") -> None:
+        folder = self.root / "proc" / (name or text.split(maxsplit=1)[0])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "stat").write_text(text)
+
+    def read(self, after: int = LATER) -> Mapping[str, Program] | Gap:
+        self.at += after
+        (self.root / "proc/uptime").write_text(f"{self.at / 100:.2f} 1.00\n")
+        found = neighbours.read(self.host, MAIN).programs
+        return found if isinstance(found, Gap) else found.items
+
+
+def test_the_first_reading_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    first = Machine(tmp_path).read()
+    assert isinstance(first, Gap)
+    assert first.code == "absent"
+
+
+def test_programs_are_told_by_the_cpus_that_they_took_since_the_reading_before(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "stress (ng)", cpu=5000))
+    machine.put(stat(201, "stress (ng)", cpu=7000, state="D"))
+    machine.put(stat(300, "idle daemon", cpu=9000))
+    machine.read()
+    machine.put(stat(200, "stress (ng)", cpu=5000 + LATER))
+    machine.put(stat(201, "stress (ng)", cpu=7000 + LATER // 2, state="D"))
+    machine.put(stat(300, "idle daemon", cpu=9001))
+    assert machine.read() == {"stress (ng)": Program(cpu=1500, processes=2, blocked=1)}
+
+
+def test_the_runs_tree_and_fingerprint_itself_are_no_neighbours(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    ours = ((90, "fingerprint", 1), (99, "reader", 90), (100, "python", 90), (101, "worker", 100))
+    for cpu in (0, LATER):
+        for pid, name, parent in ours:
+            machine.put(stat(pid, name, parent, cpu))
+        seen = machine.read()
+    assert seen == {}
+
+
+def test_a_main_whose_fingerprint_is_gone_takes_only_its_own_tree_out(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for cpu in (0, LATER):
+        machine.put(stat(100, "python", 1, cpu))
+        machine.put(stat(101, "worker", 100, cpu))
+        machine.put(stat(200, "stress", 1, cpu))
+        seen = machine.read()
+    assert seen == {"stress": Program(cpu=1000, processes=1, blocked=0)}
+
+
+def test_a_newcomer_counts_whole_and_a_reused_pid_from_its_own_start(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "old", cpu=90000))
+    machine.read()
+    machine.put(stat(200, "compile", cpu=LATER, started=machine.at + 1))
+    machine.put(stat(201, "compile", cpu=LATER, started=machine.at + 1))
+    assert machine.read() == {"compile": Program(cpu=2000, processes=2, blocked=0)}
+
+
+def test_kernel_threads_go_by_the_name_of_their_kind(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for cpu in (0, LATER):
+        machine.put(stat(2, "kthreadd", 0))
+        machine.put(stat(20, "kworker/0:1-events", 2, cpu))
+        machine.put(stat(21, "kworker/u8:3", 2, cpu))
+        seen = machine.read()
+    assert seen == {"[kworker]": Program(cpu=2000, processes=2, blocked=0)}
+
+
+def test_a_busy_neighbour_of_this_machine_is_named_and_we_are_not() -> None:
+    burn = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    main = subprocess.Popen(["sleep", "60"])
+    busy = subprocess.Popen([sys.executable, "-c", burn])
+    try:
+        host = Host()
+        neighbours.read(host, Target("main", main.pid))
+        time.sleep(0.5)
+        found: Any = neighbours.read(host, Target("main", main.pid)).programs
+    finally:
+        for child in (main, busy):
+            child.kill()
+            child.wait()
+    assert isinstance(found, Map)
+    assert Path(sys.executable).name[:15] in found.items
