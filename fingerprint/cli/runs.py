@@ -43,11 +43,12 @@ def command(name: str | None, benchmark: str | None, good: bool | None, limit: i
 def _document(invocation: "Invocation", row: "RunRow") -> dict[str, Any]:
     from fingerprint.runs.document import whole
     from fingerprint.runs.opener import is_alive
+    from fingerprint.runs.run import ended, state_of
 
     plain = whole(row)
     plain["opener"], plain["closed"] = whole(row.opener), whole(row.closed) if row.closed else None
-    alive = row.closed is None and is_alive(invocation.host, row.opener)
-    return {**plain, "state": "open" if alive else "closed" if row.closed else "interrupted"}
+    state = state_of(row.closed, row.closed is None and is_alive(invocation.host, row.opener))
+    return {**plain, "state": state, "ended": ended(row.closed, state)}
 
 
 def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
@@ -58,11 +59,10 @@ def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
 
 
 def _row(document: dict[str, Any]) -> tuple[str, ...]:
-    from fingerprint.report.run import ending
     from fingerprint.report.values import moment
 
     seconds = (document["last_at"] - document["opened_at"]) / 1e9
     marks = ["good"] * document["good"] + [document["origin"]] * (document["origin"] != "user")
     name, started = f"{document['name']}#{document['attempt']}", moment(document["opened_at"])
     where = (document["benchmark"], document["host"], document["id"])
-    return (name, started, f"{seconds:.1f} s", ending(document), *where, " ".join(marks))
+    return (name, started, f"{seconds:.1f} s", document["ended"], *where, " ".join(marks))

@@ -34,17 +34,15 @@ def command(what: str, facts: str | None, form: str) -> None:
 def printed(invocation: "Invocation", found: "Found", facts: str | None, form: str) -> str:
     from fingerprint.store import FoundSnapshot
 
-    if isinstance(found, FoundSnapshot):
-        from fingerprint.report import snapshot as report
-
-        document = invocation.document(found.store.snapshot(found.id))
-    else:
-        from fingerprint.report import run as report  # type: ignore[no-redef]
-
-        document = run_document(invocation, found)
+    is_snapshot = isinstance(found, FoundSnapshot)
+    document = invocation.document(found.store.snapshot(found.id)) if is_snapshot else run_document(invocation, found)
     if form == "json":
         return json.dumps(document, indent=2) + "\n"
-    return report.render(document, facts=facts, width=invocation.width, color=invocation.color)
+    if is_snapshot:
+        from fingerprint.report.snapshot import render
+    else:
+        from fingerprint.report.run import render
+    return render(document, facts=facts, width=invocation.width, color=invocation.color)
 
 
 def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
@@ -52,8 +50,9 @@ def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
     from fingerprint.cli.comparing import subject
     from fingerprint.runs.document import document
     from fingerprint.runs.opener import is_alive
+    from fingerprint.runs.run import state_of
 
     side = subject(found)
     run = side.attempts[-1]
-    types = invocation.types({key.area for key in side.state.sections})
-    return document(run, run.state(is_alive(invocation.host, run.opened.opener)), side.state, types)
+    state = state_of(run.closed, is_alive(invocation.host, run.opened.opener))
+    return document(run, state, side.state, invocation.types({key.area for key in side.state.sections}))

@@ -19,7 +19,7 @@ def render(document: Mapping[str, Any], *, facts: str | None = None, width: int 
 
 def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRenderable]:
     good = ", marked good" if document["good"] else ""
-    yield said(f"{document['name']}#{document['attempt']}  {ending(document)}{good}", "bold")
+    yield said(f"{document['name']}#{document['attempt']}  {document['ended']}{good}", "bold")
     yield from rows(list(_head(document)), indent=2)
     if facts is not None:
         yield from sections.facts(document["sections"], facts)
@@ -38,16 +38,6 @@ def _head(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "started", moment(document["opened_at"])
     yield "benchmark", document["benchmark"]
     yield "id", document["id"]
-
-
-def ending(document: Mapping[str, Any]) -> str:
-    """How the run ended, in words."""
-    closed = document["closed"]
-    if closed is None:
-        return "still open" if document["state"] == "open" else "interrupted: fingerprint ended before the command"
-    words = {"exited": f"exited {closed['status']}", "killed": f"killed by signal {closed['status']}"}
-    said_so = words.get(closed["how"], f"{closed['how']}: {closed['detail']}")
-    return f"{said_so}, interrupted" if closed["interrupted"] else said_so
 
 
 def _metrics(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
-from fingerprint.runs.run import Run, State
+from fingerprint.runs.run import Run, State, ended
 from fingerprint.sections import leaves
 from fingerprint.snapshot import Key
 from probes.kit.facts import Section
@@ -30,6 +30,7 @@ def document(run: Run, state: State, standing: Effective, types: Types) -> dict[
             "vary": opened.vary,
             "opened_at": opened.at,
             "state": state,
+            "ended": ended(run.closed, state),
             "closed": whole(run.closed) if run.closed else None,
             "good": run.good,
             "metrics": {name: whole(metric) for name, metric in run.metrics.items()},

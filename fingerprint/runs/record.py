@@ -127,6 +127,13 @@ class Closed(Record, frozen=True, tag="closed"):
     detail: str = ""
     interrupted: bool = False
 
+    @property
+    def in_words(self) -> str:
+        """`exited 0`, `killed by signal 9`, `not found`: equal where two runs ended alike."""
+        words = {"exited": f"exited {self.status}", "killed": f"killed by signal {self.status}"}
+        said = words.get(self.how, self.how)
+        return f"{said}, interrupted" if self.interrupted else said
+
 
 AnyRecord = Union[
     Opened, Snapped, Passed, Process, Sampled, Measured, Asked, Trouble, Noted, Marked, Closed

@@ -54,11 +54,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """The name as a run argument: the first attempt of a series needs no number."""
         return self.opened.name if self.opened.attempt == 1 else f"{self.opened.name}#{self.opened.attempt}"
 
-    def state(self, opener_alive: bool) -> State:
-        """`interrupted`: fingerprint was told to stop, or is gone without having closed the run."""
-        if self.closed is None:
-            return "open" if opener_alive else "interrupted"
-        return "interrupted" if self.closed.interrupted else "closed"
+
+def state_of(closed: Closed | None, opener_alive: bool) -> State:
+    """`interrupted`: fingerprint was told to stop, or is gone without having closed the run."""
+    if closed is None:
+        return "open" if opener_alive else "interrupted"
+    return "interrupted" if closed.interrupted else "closed"
+
+
+def ended(closed: Closed | None, state: State) -> str:
+    """How a run ended, in words."""
+    if closed is None:
+        return "still open" if state == "open" else "interrupted: fingerprint ended before the command"
+    return f"{closed.in_words}: {closed.detail}" if closed.detail else closed.in_words
 
 
 def fold(run_id: str, records: Iterable[AnyRecord]) -> Run:

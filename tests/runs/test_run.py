@@ -3,7 +3,7 @@
 import pytest
 
 from fingerprint.runs.record import Asked, Closed, Marked, Noted, Passed, Process, Sampled, Snapped, Trouble
-from fingerprint.runs.run import fold
+from fingerprint.runs.run import ended, fold, state_of
 from fingerprint.snapshot import Key, Reading, reading_of
 from probes.kit.facts import Gap
 from tests.diff.made_up import Task
@@ -39,10 +39,28 @@ def test_the_last_mark_counts() -> None:
 
 
 def test_a_run_is_open_while_its_opener_lives_and_interrupted_when_that_is_gone() -> None:
-    assert run().state(opener_alive=True) == "open"
-    assert run().state(opener_alive=False) == "interrupted"
-    assert run(closed()).state(opener_alive=False) == "closed"
-    assert run(Closed(at=1, how="killed", status=15, interrupted=True)).state(opener_alive=False) == "interrupted"
+    assert state_of(None, opener_alive=True) == "open"
+    assert state_of(None, opener_alive=False) == "interrupted"
+    assert state_of(closed(), opener_alive=False) == "closed"
+    assert state_of(Closed(at=1, how="killed", status=15, interrupted=True), opener_alive=False) == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (Closed(at=1, how="exited", status=3), "exited 3"),
+        (Closed(at=1, how="killed", status=9), "killed by signal 9"),
+        (Closed(at=1, how="killed", status=15, interrupted=True), "killed by signal 15, interrupted"),
+        (Closed(at=1, how="not found", status=127, detail="x: no such file"), "not found: x: no such file"),
+    ],
+)
+def test_how_a_run_ended_is_told_in_words(record: Closed, words: str) -> None:
+    assert ended(record, "closed") == words
+
+
+def test_a_run_that_was_not_closed_is_open_or_its_fingerprint_is_gone() -> None:
+    assert ended(None, "open") == "still open"
+    assert ended(None, "interrupted") == "interrupted: fingerprint ended before the command"
 
 
 @pytest.mark.parametrize("records", [(), (opened(), opened())], ids=["none", "two"])
