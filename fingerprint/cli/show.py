@@ -32,21 +32,26 @@ def command(what: str, facts: str | None, form: str) -> None:
 
 
 def printed(invocation: "Invocation", found: "Found", facts: str | None, form: str) -> str:
-    from fingerprint.store import FoundSnapshot
-
-    is_snapshot = isinstance(found, FoundSnapshot)
-    document = invocation.document(found.store.snapshot(found.id)) if is_snapshot else run_document(invocation, found)
+    document = document_of(invocation, found)
     if form == "json":
         return json.dumps(document, indent=2) + "\n"
-    if is_snapshot:
+    if document["schema"] == "fingerprint.snapshot/1":
         from fingerprint.report.snapshot import render
     else:
         from fingerprint.report.run import render
     return render(document, facts=facts, width=invocation.width, color=invocation.color)
 
 
+def document_of(invocation: "Invocation", found: "Found") -> dict[str, Any]:
+    """The published form of a snapshot, or of a run's last attempt."""
+    from fingerprint.store import FoundSnapshot
+
+    if isinstance(found, FoundSnapshot):
+        return invocation.document(found.store.snapshot(found.id))
+    return run_document(invocation, found)
+
+
 def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
-    """The last attempt's published form."""
     from fingerprint.cli.comparing import subject
     from fingerprint.runs.document import document
     from fingerprint.runs.opener import is_alive
