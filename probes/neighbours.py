@@ -86,25 +86,19 @@ def neighbours(host: Host, target: Target) -> Neighbours:
 
 
 def _others(host: Host, names: Iterable[str], main: int) -> Mapping[int, Row]:
-    """Everybody's row, less the tree of whoever started main (fingerprint), or else of main itself."""
+    """Everybody's row, less the tree of main and that of fingerprint, which is the parent of this reader."""
     found = {int(name): then(host.text(f"/proc/{name}/stat"), _row) for name in names if name.isdecimal()}
     rows = {pid: row for pid, row in found.items() if not isinstance(row, Gap)}
-    ours = _family(rows, _starter(host, rows, main))
+    reader = then(host.text("/proc/self/stat"), _row)
+    ours = _family(rows, {main} if isinstance(reader, Gap) else {main, reader.parent})
     return {pid: row for pid, row in rows.items() if pid not in ours}
 
 
-def _starter(host: Host, rows: Mapping[int, Row], main: int) -> int:
-    """The parent of main, if it is the parent of this reader too; it may be gone, and main adopted by init."""
-    reader = then(host.text("/proc/self/stat"), _row)
-    parent = rows[main].parent if main in rows else 0
-    return parent if not isinstance(reader, Gap) and reader.parent == parent else main
-
-
-def _family(rows: Mapping[int, Row], root: int) -> set[int]:
+def _family(rows: Mapping[int, Row], roots: Iterable[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for pid, row in rows.items():
         children.setdefault(row.parent, []).append(pid)
-    members, left = set(), [root]
+    members, left = set(), list(roots)
     while left:
         member = left.pop()
         members.add(member)

@@ -1,16 +1,19 @@
 """The process table beside the run: who was at work, by program, without the run itself."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from fingerprint.reader import Reader
+from fingerprint.snapshot import Job
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
 from probes.kit.probe import Target
-from probes.neighbours import Program, neighbours
+from probes.neighbours import Neighbours, Program, neighbours
 
 MAIN = Target("main", 100)
 LATER = 1000  # clock ticks: ten seconds
@@ -62,19 +65,10 @@ def test_programs_are_told_by_the_cpus_that_they_took_since_the_reading_before(t
 
 def test_the_runs_tree_and_fingerprint_itself_are_no_neighbours(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    ours = ((90, "fingerprint", 1), (99, "reader", 90), (100, "python", 90), (101, "worker", 100))
+    ours = ((90, "fingerprint", 1), (99, "reader", 90), (100, "attached", 1), (101, "worker", 100))
     for cpu in (0, LATER):
         for pid, name, parent in ours:
             machine.put(stat(pid, name, parent, cpu))
-        seen = machine.read()
-    assert seen == {}
-
-
-def test_a_main_whose_fingerprint_is_gone_takes_only_its_own_tree_out(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    for cpu in (0, LATER):
-        machine.put(stat(100, "python", 1, cpu))
-        machine.put(stat(101, "worker", 100, cpu))
         machine.put(stat(200, "stress", 1, cpu))
         seen = machine.read()
     assert seen == {"stress": Program(cpu=1000, processes=1, blocked=0)}
@@ -101,16 +95,21 @@ def test_kernel_threads_go_by_the_name_of_their_kind(tmp_path: Path) -> None:
 
 def test_a_busy_neighbour_of_this_machine_is_named_and_we_are_not() -> None:
     burn = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
-    main = subprocess.Popen(["sleep", "60"])
-    busy = subprocess.Popen([sys.executable, "-c", burn])
+    outside = (
+        "import subprocess, sys\n"
+        "print(subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.DEVNULL).pid)"
+    )
+    # Its parent ends at once, so that it is no child of ours.
+    busy = int(subprocess.run([sys.executable, "-c", outside, burn], stdout=subprocess.PIPE, check=True).stdout)
+    reader = Reader(Host(), {"neighbours": neighbours})
+    jobs = [Job("neighbours", Target("main", os.getpid()))]
     try:
-        host = Host()
-        neighbours.read(host, Target("main", main.pid))
+        dict(reader.read(jobs, 5))
         time.sleep(0.5)
-        found: Any = neighbours.read(host, Target("main", main.pid)).programs
+        found = dict(reader.read(jobs, 5))[jobs[0].key].section(Neighbours)
     finally:
-        for child in (main, busy):
-            child.kill()
-            child.wait()
-    assert isinstance(found, Map)
-    assert Path(sys.executable).name[:15] in found.items
+        os.kill(busy, signal.SIGKILL)
+        reader.close()
+    assert found is not None
+    assert isinstance(found.programs, Map)
+    assert found.programs.items[Path(sys.executable).name[:15]].cpu
