@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from fingerprint.runs.readers import Reader, rest_of, soonest
 from fingerprint.runs.sample import Sampler
@@ -12,36 +13,42 @@ from probes.kit.facts import Section
 TICK_SECONDS = 1.0  # what a tick may take before it is given up
 
 
+class Due(NamedTuple):
+    """What is read together, and when."""
+
+    jobs: Sequence[Job]
+    moments: Timetable
+
+
 class Sampling:
     """The ticks of one run. A moment that finds the last tick unfinished is missed."""
 
-    def __init__(
-        self, jobs: Sequence[Job], sections: Mapping[str, type[Section]], reader: Reader, moments: Timetable
-    ) -> None:
-        """sections: the type of each area's section."""
+    def __init__(self, often: Due, seldom: Due, sections: Mapping[str, type[Section]], reader: Reader) -> None:
+        """seldom: read in the same breath as the tick that follows its moment. sections: the type of each area's."""
         self.sampler = Sampler()
-        self._jobs = jobs
+        self._often = often
+        self._seldom = seldom
         self._sections = sections
         self._reader = reader
-        self._moments = moments
 
     def fileno(self) -> int | None:
         return self._reader.fileno() if self._reader.busy else None
 
     def timeout(self, now: float) -> float | None:
-        return soonest(self._moments.next - now, self._reader.timeout())
+        return soonest(self._often.moments.next - now, self._reader.timeout())
 
     def step(self, now: float) -> None:
         if self._reader.busy:
             self._take(self._reader.step())
-        if passed := self._moments.take(now):
+        if passed := self._often.moments.take(now):
             self.sampler.missed += passed - 1
-            self._tick(self._jobs)
+            seldom = self._seldom.jobs if self._seldom.moments.take(now) else ()
+            self._tick([*self._often.jobs, *seldom])
 
     def finish(self) -> None:
-        """After the command's end: the host once more, so that a counter's growth spans the whole run."""
+        """After the command's end: what is not about its tree once more, so that growth spans the whole run."""
         self._take(list(rest_of(self._reader)))
-        self._tick([job for job in self._jobs if not job.target.pid])
+        self._tick([*(job for job in self._often.jobs if not job.target.pid), *self._seldom.jobs])
         self._take(list(rest_of(self._reader)))
 
     def _tick(self, jobs: Sequence[Job]) -> None:

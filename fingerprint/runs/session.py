@@ -29,15 +29,15 @@ from fingerprint.runs.record import (
     Trouble,
 )
 from fingerprint.runs.relay import Relay
-from fingerprint.runs.sampling import Sampling, Saving
-from fingerprint.runs.timetable import Timetable, process_readings, saves, ticks
+from fingerprint.runs.sampling import Due, Sampling, Saving
+from fingerprint.runs.timetable import Timetable, process_readings, saves, slow_ticks, ticks
 from fingerprint.runs.watch import Duty, watch
 from fingerprint.runs.wrap import Command, Ended, Start, inherited_environment, own_peak, start
 from fingerprint.snapshot import Job, Key, Reading, Snapshot, reading_of
 from fingerprint.version import __version__
 from probes.kit.facts import Section
 from probes.kit.host import Host
-from probes.kit.probe import HOST, Probe, Target
+from probes.kit.probe import HOST, Cadence, Probe, Target
 
 R = TypeVar("R")
 
@@ -156,13 +156,22 @@ class Session:
         return [census, sampling, saving, *([Resizing(pump, self._relay, command)] if pump else [])]
 
     def _sampling(self, command: Command) -> Sampling:
-        probes = self._means.probes.values()
+        sections = {area: probe.section for area, probe in self._means.probes.items()}
+        often = Timetable(ticks(self._plan.first_minute_hz, self._plan.then_hz), command.began)
+        seldom = Timetable(slow_ticks(), command.began)
+        return Sampling(
+            Due(self._sampled(command, "tick"), often),
+            Due(self._sampled(command, "slow"), seldom),
+            sections,
+            self._means.sampler,
+        )
+
+    def _sampled(self, command: Command, cadence: Cadence) -> list[Job]:
         targets = {"host": HOST, "process": Target(MAIN, command.pid)}
-        jobs = [
-            Job(probe.area, targets[probe.of]) for probe in probes if probe.cadence == "tick" and probe.of in targets
+        probes = self._means.probes.values()
+        return [
+            Job(probe.area, targets[probe.of]) for probe in probes if probe.cadence == cadence and probe.of in targets
         ]
-        moments = Timetable(ticks(self._plan.first_minute_hz, self._plan.then_hz), command.began)
-        return Sampling(jobs, {probe.area: probe.section for probe in probes}, self._means.sampler, moments)
 
     def _census(self, command: Command) -> Census:
         probes = self._means.probes.values()

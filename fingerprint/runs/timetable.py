@@ -33,6 +33,11 @@ def ticks(first_minute_hz: float, then_hz: float) -> Iterator[float]:
     return chain(early, (60 + number / then_hz for number in count()))
 
 
+def slow_ticks() -> Iterator[float]:
+    """What costs more than a tick may: at one second a reading to begin from, at five, then each half minute."""
+    return chain((1, 5), (30.0 * number for number in count(1)))
+
+
 def process_readings() -> Iterator[float]:
     """At first sight; while an exec chain (env, taskset, bash -c exec) may still go on; then each minute."""
     return chain((0, 0.05, 0.2, 1, 5, 30), (60.0 * number for number in count(1)))
