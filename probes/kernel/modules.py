@@ -4,7 +4,7 @@ All that are loaded, and of the built-in ones those in BUILT_IN: /sys/module lis
 them without a bearing on speed, some with parameters that are really counters (page_reporting).
 """
 
-from probes.kit.facts import Gap, Map, Section, Seen, config, state, then
+from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, state, then
 from probes.kit.host import Host
 
 MODULES = "/sys/module"
@@ -29,7 +29,7 @@ class Module(Section):
     taint: Seen[str] = state(
         "Letters for proprietary, out of tree, unsigned or forced", f"{MODULES}/*/taint", settled="always", context=True
     )
-    parameters: Seen[Map[Seen[str]]] = config(
+    parameters: Seen[Map[Seen[str | Redacted]]] = config(
         "What the module was told at load or since: ASPM policy, idle states, queue counts, peer access",
         f"{MODULES}/*/parameters/*",
     )
@@ -63,5 +63,9 @@ def _module(host: Host, name: str) -> Module:
     )
 
 
-def _parameters(host: Host, folder: str) -> Seen[Map[Seen[str]]]:
-    return then(host.names(folder), lambda names: Map({name: host.line(f"{folder}/{name}") for name in names}))
+def _parameters(host: Host, folder: str) -> Seen[Map[Seen[str | Redacted]]]:
+    return then(host.names(folder), lambda names: Map({name: _parameter(host, folder, name) for name in names}))
+
+
+def _parameter(host: Host, folder: str, name: str) -> Seen[str | Redacted]:
+    return then(host.line(f"{folder}/{name}"), lambda value: host.redactor.parameter(name, value))

@@ -81,30 +81,49 @@ SESSION_PREFIXES = tuple(
 # Names that a prefix above would let through although they hold a secret. A word in front of TOKEN that counts
 # or places tokens, or of KEY that names a key of a table, makes it none.
 _SECRET_NAME = re.compile(
-    r"(?:^|_)(?:SECRETS?|\w*PASSWORDS?|PASSWD|PASSPHRASE|PASS|CREDENTIALS?|CREDS?|COOKIES?|BEARER|AUTH|AUTHORIZATION|API_?KEYS?|"
-    r"KEYS?|KEY_ID|TOKENS?|TOKEN_ID|SIGNATURE|DSN)$"
-    r"|SECRET_|PRIVATE_KEY|ACCESS_KEY|AUTH_CONFIG|API_?KEY",
+    r"(?:^|_)(?:PASS|PWD?|CREDS?(?:_\w+)?|COOKIES?|BEARER|AUTH|AUTHORIZATION|KEYS?|KEY_ID|TOKENS?|"
+    r"TOKEN_(?:ID|VALUE|JSON|B64)|SIGNATURE|DSN|JWT|CONNECTION_STRING|WEBHOOK(?:_URL)?)$"
+    r"|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_KEY|ACCESS_KEY|AUTH_CONFIG|AUTH_?TOKEN|API_?KEY",
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
     r"(?:^|_)(?:(?:PER|MAX|MIN|NUM|SPEC|EOS|BOS|PAD|STOP)_TOKENS?|(?:GRAPH|CACHE|SORT)_KEYS?)$", re.IGNORECASE
 )
 
-_FLAG_WITH_SECRET = re.compile(
-    r"^--?[\w.-]*(?:(?:api|access|secret|private|admin|auth|signing|encryption|license|account|wandb|sas)[-_]?keys?|secret|passwords?|passwd|"
-    r"passphrase|bearer|credentials?|cookie|token)$|^--(?:key|auth|pass|user)$",
+# The end of a flag, a JSON key, a header or a parameter that holds a secret: `--hf-token`, `secretAccessKey`,
+# `rd.iscsi.password`. Tokens that are words of a model are none.
+_SECRET_WORD = re.compile(
+    r"(?:(?:api|access|secret|private|admin|auth|signing|encryption|license|account|wandb|sas)[-_]?keys?(?:[-_]?id)?|"
+    r"secret|passwords?|passwd|passphrase|pwd|rootpw|require-?pass|masterauth|bearer|authorization|credentials?|"
+    r"cookie|token|jwt|dsn|connection[-_]?string|webhook(?:[-_]?url)?|shared[-_]?access[-_]?signature)$",
     re.IGNORECASE,
 )
-_FLAG_WITHOUT_SECRET = re.compile(r"(?:per|max|min|num|spec|eos|bos|pad|stop|mask|image)[-_]token$", re.IGNORECASE)
-_FLAG_WITH_VARIABLE = re.compile(r"^(?:-e|--env|--build-arg)$")
-_ASSIGNMENT = re.compile(r"^(?:--(?:env|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
+_MODEL_WORD = re.compile(
+    r"(?:per|max|min|num|spec|eos|bos|pad|unk|sep|cls|begin|end|start|stop|mask|image|video|audio|tool|think|from)"
+    r"[-_]token$",
+    re.IGNORECASE,
+)
+_SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user)$", re.IGNORECASE)
+_FLAG_WITH_VARIABLE = re.compile(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
+_FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
+_ASSIGNMENT = re.compile(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
+_LOGIN = re.compile(r"(?!\d+:\d+$)[^/:\s]+:\S")  # `USER:PASSWORD`; 1000:1000 is a user and a group
+
+# `name=value`, `name: value`, `"name": "value"` (in JSON inside of JSON too) and `--name value`, anywhere in a text.
+_PAIR = re.compile(
+    r"(?<![\w.-])(?:(?P<name>[\w.-]{2,80})\\?[\"']?\s{0,3}[:=]\s{0,3}|(?P<flag>--?[A-Za-z][\w.-]{1,80})\s{1,3}(?!-))"
+    r"(?=\\?[\"']?(?!(?:null|none|true|false)(?![^\s\"',}\]]))[^\s\"',}\\])",
+    re.IGNORECASE,
+)
 
 # Secrets by their shape, wherever they stand.
 _SHAPES = re.compile(
     r"\b[a-z][a-z0-9+.-]{0,20}://[^/@\s]{0,400}@"  # user or password in a URL
-    r"|[?&](?:[\w-]*token|sig|signature|[\w-]*key|secret|password|x-amz-[\w-]+|credential)=[^&\s]"  # signed URLs
+    r"|\biscsi:[^/@\s]{1,400}@"  # dracut's netroot=
+    r"|[?&#](?:[\w-]*token|sig|signature|[\w-]*key|secret|password|x-amz-[\w-]+|credential)=[^&\s]"  # signed URLs
+    r"|\bhooks\.slack\.com/\w+/\w|/api/webhooks/\d"  # whoever knows the URL may post
     r"|\b(?:authorization|proxy-authorization|x-api-key|cookie|bearer)\b\W{1,4}\w"  # headers
-    r"|\b(?:[\w-]{0,40}[_-])?(?:api[_-]?key|access[_-]?key|secret|secret[_-]?key|password|passwd|auth[_-]?token)[\"']?\s*[:=]\s*[\"']?[^\s\"',}]"
+    r"|\bbasic\s+[A-Za-z0-9+/]{12,}={0,2}$"
     r"|-----BEGIN "
     r"|\b(?:sk|pk|rk)-[\w-]{16,}|\bhf_\w{16,}|\bgh[opsur]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abeprs]-[\w-]{10,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}|\bnvapi-[\w-]{20,}|\bnpm_\w{30,}|\bpypi-[\w-]{40,}"
@@ -143,6 +162,10 @@ class Redactor:
     def _allows(self, name: str) -> bool:
         return is_allowed(name) or name in self._names or name.startswith(self._prefixes)
 
+    def parameter(self, name: str, value: str) -> str | Redacted:
+        """The value of a setting of the system: in clear unless its name or its shape is a secret's."""
+        return self.redacted(value) if is_secret_name(name) or has_secret(value) else value
+
     def environment(self, variables: Mapping[str, str]) -> Map[Seen[str | Redacted]]:
         return Map({name: self.variable(name, value) for name, value in sorted(variables.items())})
 
@@ -159,18 +182,22 @@ class Redactor:
     def arguments(self, argv: Sequence[str]) -> tuple[str | Redacted, ...]:
         """As many as there were. A secret's whole argument is redacted: the value after a secret flag,
         `--flag=value`, an assignment to a private variable, and whatever has a secret's shape."""
-        before = ("", *argv)
+        before = ("", "", *argv)
         return tuple(
-            self.redacted(argument) if self._is_private(flag, argument) else argument
-            for flag, argument in zip(before, argv)  # noqa: B905  # one longer by construction
+            self.redacted(word) if self._is_private(first, second, word) else word
+            for first, second, word in zip(before, before[1:], argv)  # noqa: B905  # longer by construction
         )
 
-    def _is_private(self, flag: str, argument: str) -> bool:
-        """Whether the argument, which stands behind `flag`, holds a secret."""
+    def _is_private(self, before: str, flag: str, argument: str) -> bool:
+        """Whether the argument, which stands behind `flag` and that behind `before`, holds a secret."""
+        if before in _FLAG_WITH_NAME_AND_VALUE and not self._allows(flag):
+            return True
         if _is_secret_flag(flag) and not (_is_secret_flag(argument) or argument.startswith("--")):
             return True
         name, equals, value = argument.partition("=")
         if equals and value and _is_secret_flag(name):
+            return True
+        if flag == "-u" and _LOGIN.match(argument):
             return True
         return self._assigns_privately(flag, argument) or has_secret(argument)
 
@@ -184,8 +211,10 @@ class Redactor:
 
 
 def has_secret(value: str) -> bool:
-    """Whether something in the value has the shape of a secret, whatever its name."""
-    return _SHAPES.search(value) is not None
+    """Whether something in the value has the shape of a secret, or stands behind a name of one."""
+    return _SHAPES.search(value) is not None or any(
+        _is_secret_word(pair["name"] or pair["flag"]) for pair in _PAIR.finditer(value)
+    )
 
 
 def is_secret_name(name: str) -> bool:
@@ -204,4 +233,8 @@ def is_session(name: str) -> bool:
 
 
 def _is_secret_flag(flag: str) -> bool:
-    return _FLAG_WITH_SECRET.match(flag) is not None and _FLAG_WITHOUT_SECRET.search(flag) is None
+    return flag.startswith("-") and (_SECRET_FLAG.match(flag) is not None or _is_secret_word(flag))
+
+
+def _is_secret_word(name: str) -> bool:
+    return _SECRET_WORD.search(name) is not None and _MODEL_WORD.search(name) is None

@@ -68,7 +68,8 @@ def test_a_steering_variable_stays_in_clear(name: str) -> None:
     "VLLM_API_KEY S3_ACCESS_KEY_ID S3_SECRET_ACCESS_KEY HF_TOKEN HF_HUB_TOKEN HUGGING_FACE_HUB_TOKEN"
     " NVIDIA_API_KEY RAY_REDIS_PASSWORD LMCACHE_REMOTE_PASSWORD OLLAMA_AUTH LLAMA_ARG_API_KEY PGPASSWORD"
     " DOCKER_AUTH_CONFIG WANDB_API_KEY DATABASE_URL LC_SMUGGLED LD_SDK_KEY TRITON_AWS_MOUNT_CREDENTIALS"
-    " UCX_PASSPHRASE CUDA_SOMETHING_SECRET MY_SERVICE_PASSWORD".split(),
+    " UCX_PASSPHRASE CUDA_SOMETHING_SECRET MY_SERVICE_PASSWORD VLLM_HTTP_AUTHTOKEN RAY_PASSWORD_FILE CUDA_PW"
+    " TRITON_CREDS_JSON NVIDIA_TOKEN_VALUE PYTHONSECRET".split(),
 )
 def test_a_private_variable_is_redacted(name: str) -> None:
     assert isinstance(Redactor(KEY).variable(name, "1"), Redacted)
@@ -92,6 +93,19 @@ def test_a_private_variable_is_redacted(name: str) -> None:
         "https://host/model?X-Amz-Signature=abc",
         "https://blob/model?sv=1&sig=abc",
         "-----BEGIN RSA PRIVATE KEY-----",
+        '{"token": "abc"}',
+        '{"secretAccessKey":"abc"}',
+        r'{"nested": "{\"hf_token\": \"abc\"}"}',
+        "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=abc==",
+        "Server=h;Pwd=abc",
+        "-Djavax.net.ssl.keyStorePassword=abc",
+        "https://hooks.slack.com/services/T0/B0/abc",
+        "https://host/#access_token=abc",
+        "Basic dXNlcjpwYXNzd29yZA==",
+        "netroot=iscsi:user:abc@192.0.2.1::::iqn",
+        "HF_TOKEN=abc vllm serve m",
+        "vllm serve m --api-key abc --tp 8",
+        "Token: abc",
     ],
 )
 def test_a_secret_is_known_by_its_shape_under_an_allowed_name_too(value: str) -> None:
@@ -112,6 +126,10 @@ def test_a_secret_is_known_by_its_shape_under_an_allowed_name_too(value: str) ->
         '{"model": "draft", "num_speculative_tokens": 3}',
         "--xla_gpu_autotune_level=4",
         "0-63:2/4",
+        "token: null, api_key=None",
+        '{"image_token": "<image>", "classifier_from_token": ["no", "yes"], "eos_token_id": 2}',
+        "---------------Inter-Token Latency----------------",
+        "--quantization fp8 --tokenizer-mode auto --skip-tokenizer-init",
     ],
 )
 def test_an_ordinary_value_is_no_secret(value: str) -> None:
@@ -139,6 +157,15 @@ SECRET = "hunter2hunter2"
         ["env", f"API_KEY={SECRET}", "serve"],
         ["sh", "-c", f"HF_TOKEN=x API_KEY={SECRET} exec serve"],
         ["serve", "--config", f'{{"api_key": "{SECRET}"}}'],
+        ["bash", "-c", f"vllm serve m --api-key {SECRET}"],
+        ["srun", f"--export=ALL,HF_TOKEN={SECRET}", "serve"],
+        ["mpirun", "-x", f"MY_VARIABLE={SECRET}", "serve"],
+        ["mpiexec", "-genv", "MY_VARIABLE", SECRET, "serve"],
+        ["systemd-run", "-E", f"MY_VARIABLE={SECRET}"],
+        ["systemd-run", f"--setenv=MY_VARIABLE={SECRET}"],
+        ["docker", "run", "-ite", f"MY_VARIABLE={SECRET}"],
+        ["curl", "-u", f"me:{SECRET}"],
+        ["redis-server", "--requirepass", SECRET],
     ],
 )
 def test_a_secret_in_arguments_is_redacted_and_the_rest_stays(argv: list[str]) -> None:
@@ -163,7 +190,8 @@ def test_a_secret_in_arguments_is_redacted_and_the_rest_stays(argv: list[str]) -
             '{"num_speculative_tokens": 3}',
             "--max-num-batched-tokens=8192",
         ],
-        ["docker", "run", "-e", "NCCL_PROTO=LL", "--env=OMP_NUM_THREADS=8"],
+        ["docker", "run", "-u", "1000:1000", "-e", "NCCL_PROTO=LL", "--env=OMP_NUM_THREADS=8"],
+        ["mpiexec", "-genv", "I_MPI_DEBUG", "5", "python", "-u", "serve.py"],
         ["serve", "--ssl-keyfile", "/etc/key.pem"],
         ["serve", "--sort-key", "name", "--num-token", "3"],
         ["serve", "--api-key"],
