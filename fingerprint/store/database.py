@@ -79,14 +79,14 @@ class Database:
         self._inode = _inode(self.path)
 
     def _writable(self) -> "Connection":
-        connection = _connect(self.path, "mode=rw", self.patience)
-        if schema.check(connection, self.path) == 0:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in an empty file only
-        _set_journal(connection, "TRUNCATE" if self.network else "WAL", self.patience)
-        # NORMAL in a WAL survives the death of any process, FULL also that of the machine.
-        connection.execute(f"PRAGMA synchronous = {'FULL' if self.network else 'NORMAL'}")
-        schema.prepare(connection, self.path, readonly=False)
-        return connection
+        with _or_closed(_connect(self.path, "mode=rw", self.patience)) as connection:
+            if schema.check(connection, self.path) == 0:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in an empty file only
+            _set_journal(connection, "TRUNCATE" if self.network else "WAL", self.patience)
+            # NORMAL in a WAL survives the death of any process, FULL also that of the machine.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self.network else 'NORMAL'}")
+            schema.prepare(connection, self.path, readonly=False)
+            return connection
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator["Connection"]:
@@ -142,9 +142,19 @@ def _connect(path: Path, options: str, patience: float) -> "Connection":
     import sqlite3
 
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}"
-    connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
-    connection.execute("PRAGMA foreign_keys = ON")
-    return connection
+    with _or_closed(sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+
+@contextmanager
+def _or_closed(connection: "Connection") -> Iterator["Connection"]:
+    """Closes it where it turns out to be of no use."""
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _read_only(path: Path, patience: float) -> "Connection":
@@ -161,8 +171,9 @@ def _read_only(path: Path, patience: float) -> "Connection":
 
 
 def _checked(connection: "Connection", path: Path) -> "Connection":
-    schema.prepare(connection, path, readonly=True)
-    return connection
+    with _or_closed(connection):
+        schema.prepare(connection, path, readonly=True)
+        return connection
 
 
 def _set_journal(connection: "Connection", mode: str, patience: float) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
@@ -44,8 +45,10 @@ class Store:
     @classmethod
     def of_file(cls, path: Path) -> "Store":
         """An exported file, looked at without importing it anywhere."""
-        store = cls(InMemory(path), "file")
-        store.import_file(path)
+        with ExitStack() as unless_taken:
+            store = unless_taken.enter_context(cls(InMemory(path), "file"))
+            store.import_file(path)
+            unless_taken.pop_all()
         return store
 
     @property

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,11 +87,13 @@ def test_a_newer_releases_store_is_refused_and_not_touched(tmp_path: Path) -> No
     assert store.path.read_bytes() == before
 
 
-def older_store(path: Path) -> sqlite3.Connection:
-    store = Store.open(path)
-    whole_run(store)
-    store.close()
-    return sqlite3.connect(path, isolation_level=None)
+@pytest.fixture
+def older_store(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """Of one whole run, in `store.db`."""
+    with Store.open(tmp_path / "store.db") as store:
+        whole_run(store)
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        yield connection
 
 
 def add_column(connection: sqlite3.Connection) -> None:
@@ -101,31 +104,28 @@ def fill_column(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE run SET cluster = host || '-cluster'")
 
 
-def test_migrations_run_in_order_from_the_version_found(tmp_path: Path) -> None:
-    connection = older_store(tmp_path / "store.db")
+def test_migrations_run_in_order_from_the_version_found(older_store: sqlite3.Connection, tmp_path: Path) -> None:
     steps = {1: add_column, 2: fill_column}
-    schema.prepare(connection, tmp_path, readonly=False, version=3, migrations=steps)
-    assert connection.execute("SELECT cluster FROM run").fetchall() == [("h200x8-cluster",)]
-    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    schema.prepare(older_store, tmp_path, readonly=False, version=3, migrations=steps)
+    assert older_store.execute("SELECT cluster FROM run").fetchall() == [("h200x8-cluster",)]
+    assert older_store.execute("PRAGMA user_version").fetchone() == (3,)
 
 
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+def test_a_migration_that_fails_changes_nothing(older_store: sqlite3.Connection, tmp_path: Path) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM record")
         raise sqlite3.OperationalError("database or disk is full")
 
-    connection = older_store(tmp_path / "store.db")
     with pytest.raises(sqlite3.OperationalError):
-        schema.prepare(connection, tmp_path, readonly=False, version=3, migrations={1: add_column, 2: fail})
-    connection.close()
+        schema.prepare(older_store, tmp_path, readonly=False, version=3, migrations={1: add_column, 2: fail})
+    older_store.close()
     with Store.open(tmp_path / "store.db") as store:
         assert len(store.records(store.runs()[0].id)) == 11
 
 
-def test_an_older_store_open_for_reading_only_is_not_migrated(tmp_path: Path) -> None:
-    connection = older_store(tmp_path / "store.db")
+def test_an_older_store_open_for_reading_only_is_not_migrated(older_store: sqlite3.Connection, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="older release .*reading only"):
-        schema.prepare(connection, tmp_path, readonly=True, version=2, migrations={1: add_column})
+        schema.prepare(older_store, tmp_path, readonly=True, version=2, migrations={1: add_column})
 
 
 def test_reading_needs_a_store_and_makes_none(tmp_path: Path) -> None:
