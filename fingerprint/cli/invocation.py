@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fingerprint.cli.saying import say
 from fingerprint.reader import Reader, take_snapshot
 from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
@@ -41,7 +42,7 @@ class Invocation:
     def redactor(self) -> Redactor:
         """Says on standard error where the key dies with this process."""
         if self.key.trouble:
-            print(f"fingerprint: {self.key.trouble}", file=sys.stderr)
+            say(self.key.trouble)
         return Redactor(self.key.secret, self.settings.redaction.allow)
 
     @cached_property
@@ -98,7 +99,7 @@ class Invocation:
 
         stores = Stores.open(self.environ)
         for sentence in stores.unreadable:
-            print(f"fingerprint: {sentence}", file=sys.stderr)
+            say(sentence)
         return stores
 
     def run(self, text: str) -> "FoundRun":

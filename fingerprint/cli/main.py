@@ -1,12 +1,14 @@
 """The command `fingerprint`: its verbs by task, and what a trouble's exit status is."""
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
 
+from fingerprint.cli.saying import say
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
 
@@ -21,8 +23,18 @@ TROUBLE = 2
 RUN_TROUBLE = 125  # as env(1): whatever the command itself exits with stays distinguishable
 
 
+class ReaderGone(Exception):
+    """Whoever read our output went away, as `head` does."""
+
+
 class Verbs(click.Group):
     """Imports a verb's module, `fingerprint.cli.VERB`, when it is asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would exit with 1, which says something else where `diff` does
+            raise ReaderGone from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [verb for verbs in TASKS.values() for verb in verbs]
@@ -38,7 +50,7 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None:
-            ctx.fail(f"There is no verb '{args[0]}'{_did_you_mean(args[0], self.list_commands(ctx))}.")
+            ctx.fail(f"There is no verb '{args[0]}'{_did_you_mean(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -91,24 +103,44 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def _status(argv: list[str]) -> int:
     trouble = RUN_TROUBLE if argv[:1] == ["run"] else TROUBLE
+    if trouble != RUN_TROUBLE:  # what `run` starts has the streams that we have
+        _fill_streams()
     try:
         answer: Any = cli.main(argv, prog_name="fingerprint", standalone_mode=False)
+        if sys.stdout:
+            sys.stdout.flush()
     except click.exceptions.Abort:
         return 130
+    except (ReaderGone, BrokenPipeError):
+        _drop_output()
+        return 128 + 13
+    except OSError as error:
+        say(f"{error.filename or 'standard output'} cannot be used: {error.strerror}")
+        _drop_output()
+        return trouble
     except click.UsageError as error:
-        error.show()
+        say(_usage(error))
         return trouble
     except (click.ClickException, Trouble) as error:
-        print(f"fingerprint: {error}", file=sys.stderr)
+        say(str(error))
         return trouble
-    except BrokenPipeError:
-        _quiet_stdout()
-        return 128 + 13
     return answer if isinstance(answer, int) else 0
 
 
-def _quiet_stdout() -> None:
-    """The reader of our output went away: what is still buffered must not raise again at exit."""
-    import os
+def _usage(error: click.UsageError) -> str:
+    verb = error.ctx.command_path if error.ctx else "fingerprint"
+    return f"{' '.join(error.format_message().split()).rstrip('.')}: see `{verb} --help`"
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+def _fill_streams() -> None:
+    """Whichever of descriptors 0 to 2 was closed would become a file of ours: reading it gives nothing, writing fails."""
+    while (fd := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        pass
+    os.close(fd)
+    sys.stdin = sys.stdin or open(0, closefd=False)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+
+
+def _drop_output() -> None:
+    """What is still buffered for a reader that went away, or for a full disk, must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

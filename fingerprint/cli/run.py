@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from fingerprint.cli.options import GLOB
+from fingerprint.cli.verb import Verb
+from fingerprint.cli.saying import say
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -16,18 +18,11 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Verb,
     context_settings={"allow_interspersed_args": False},
-    epilog="""\b
-Example:
-  fingerprint run --name run-A -- python serve.py --port 30000
-  fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh
-
-\b
-Exit status:
-  that of CMD; if a signal ended it, fingerprint ends by the same signal
-  125  wrong usage or settings of fingerprint itself; CMD was not started
-  126  CMD cannot be executed
-  127  CMD was not found""",
+    examples="""\
+fingerprint run --name run-A -- python serve.py --port 30000
+fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh""",
 )
 @click.option("--name", metavar="NAME", help="What to call it; using a name again adds an attempt.  [default: CMD's]")
 @click.option("--benchmark", metavar="B", help="What history groups it by.  [default: from CMD and its arguments]")
@@ -50,11 +45,11 @@ def command(
         _run_unrecorded(cmd, error)
     finished = session.run(plan, means)
     if not finished.ended.started:
-        _say(finished.ended.detail)
+        say(finished.ended.detail)
     if journal.trouble:
-        _say(journal.trouble)
+        say(journal.trouble)
     elif not quiet:
-        _say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
+        say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
     leave(finished.ended)
 
 
@@ -111,13 +106,9 @@ def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
 
 def _run_unrecorded(cmd: tuple[str, ...], why: OSError) -> NoReturn:
     """No process can be made to read with: the command is worth more than its record."""
-    _say(f"nothing can be recorded ({why.strerror}); {cmd[0]} runs all the same")
+    say(f"nothing can be recorded ({why.strerror}); {cmd[0]} runs all the same")
     try:
         os.execvp(cmd[0], cmd)  # in our place, as the user asked for
     except OSError as error:
-        _say(f"{cmd[0]}: {error.strerror}")
+        say(f"{cmd[0]}: {error.strerror}")
         sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
-
-
-def _say(sentence: str) -> None:
-    print(f"fingerprint: {sentence}", file=sys.stderr)
