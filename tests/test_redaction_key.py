@@ -60,7 +60,7 @@ def test_a_shared_key_that_is_missing_or_short_is_told_and_never_made(tmp_path: 
     assert "fewer than 16 bytes" in redaction_key(shared(file), {}).trouble
 
 
-def test_without_a_place_for_it_the_key_lives_as_long_as_the_process(tmp_path: Path) -> None:
+def test_without_a_place_for_it_the_key_lives_as_long_as_the_process(tmp_path: Path, unknown_user: None) -> None:
     first, second = redaction_key(Settings(), {}), redaction_key(Settings(), {})
     assert "set HOME or XDG_STATE_HOME" in first.trouble
     assert first.secret != second.secret

@@ -17,7 +17,7 @@ from fingerprint.settings import Settings, SettingsError, load, values
 
 
 @pytest.fixture(autouse=True)
-def no_system_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def no_system_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, unknown_user: None) -> Path:
     """Stands for /etc/fingerprint."""
     monkeypatch.setattr(settings_module, "SYSTEM_CONFIG", tmp_path / "etc")
     return tmp_path / "etc"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from fingerprint.folders import state_folder
 from fingerprint.store.errors import explained
 
 # Shared between machines: the shared memory that SQLite's WAL needs reaches one kernel only
@@ -15,19 +16,16 @@ NETWORK = frozenset(
 )
 # FUSE hides what is behind it; these few are known to be local.
 _LOCAL_FUSE = frozenset(("fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.lxcfs", "fuse.portal"))
+# Of a user without a home: opening it fails, and the sentence names the remedy.
+_NOWHERE = Path("/nonexistent/fingerprint")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """This user's store: $FINGERPRINT_STORE, else fingerprint/store.db in $XDG_STATE_HOME or ~/.local/state."""
+    """This user's store: $FINGERPRINT_STORE, else store.db in the state folder."""
     if chosen := environ.get("FINGERPRINT_STORE"):
         return Path(chosen)
-    state = environ.get("XDG_STATE_HOME", "")
-    # The XDG specification has relative values ignored.
-    folder = (
-        Path(state) if os.path.isabs(state) else Path(environ.get("HOME") or os.path.expanduser("~"), ".local/state")
-    )
-    return folder / "fingerprint" / "store.db"
+    return (state_folder(environ) or _NOWHERE) / "store.db"
 
 
 def service_path() -> Path:

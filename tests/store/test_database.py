@@ -1,6 +1,7 @@
 """How a store opens: modes, broken files, other releases, other processes, other file systems."""
 
 import os
+import pwd
 import sqlite3
 import stat
 import subprocess
@@ -33,6 +34,15 @@ def test_the_path_follows_the_environment() -> None:
     assert default_path({"FINGERPRINT_STORE": "/x/y.db", "HOME": "/h"}) == Path("/x/y.db")
     assert default_path({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == Path("/s/fingerprint/store.db")
     assert default_path({"XDG_STATE_HOME": "s", "HOME": "/h"}) == Path("/h/.local/state/fingerprint/store.db")
+
+
+def test_without_home_the_user_database_tells_it() -> None:
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    assert default_path({}) == home / ".local/state/fingerprint/store.db"
+
+
+def test_a_user_without_any_home_has_no_store(unknown_user: None) -> None:
+    assert not default_path({}).parent.parent.exists()
 
 
 @pytest.mark.parametrize("content", [b"not a database " * 100, b"SQLite format 3\0" + b"\xff" * 8000])
