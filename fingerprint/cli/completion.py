@@ -3,14 +3,16 @@
 import click
 from click.shell_completion import get_completion_class
 
+from fingerprint.cli.verb import Verb
+
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(
-    epilog="""\b
-Example:
-  source <(fingerprint completion bash)
-  fingerprint completion fish > ~/.config/fish/completions/fingerprint.fish"""
+    cls=Verb,
+    examples="""\
+source <(fingerprint completion bash)
+fingerprint completion fish > ~/.config/fish/completions/fingerprint.fish""",
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context

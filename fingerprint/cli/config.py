@@ -6,13 +6,14 @@ import os
 import click
 
 from fingerprint.cli.options import output_format
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint config
-  fingerprint config --format json"""
+    cls=Verb,
+    examples="""\
+fingerprint config
+fingerprint config --format json""",
 )
 @output_format("text", "json")
 def command(form: str) -> None:

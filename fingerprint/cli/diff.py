@@ -5,23 +5,23 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import GLOB, RUN, output_format
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.explain.compose import ExitOn
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint diff run-A run-B
-  fingerprint diff                         (the last two runs of one benchmark)
-  fingerprint diff @good @ --format json
-
-\b
-Exit status:
-  0  nothing that lasts changed, and no metric is worse or better
-  1  something did (see --exit-on)
-  2  trouble"""
+    cls=Verb,
+    examples="""\
+fingerprint diff run-A run-B
+fingerprint diff                         (the last two runs of one benchmark)
+fingerprint diff @good @ --format json""",
+    exits={
+        "0": "nothing that lasts changed, and no metric is worse or better",
+        "1": "something did (see --exit-on)",
+        "2": "trouble, told in one sentence on standard error",
+    },
 )
 @click.argument("a", type=RUN, required=False)
 @click.argument("b", type=RUN, required=False)

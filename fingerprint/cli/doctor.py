@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import output_format
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint doctor
-  fingerprint doctor --deep"""
+    cls=Verb,
+    examples="""\
+fingerprint doctor
+fingerprint doctor --deep""",
 )
 @click.option("--deep", is_flag=True, help="Also ask CPUID (py-cpuinfo; over a second, once a boot).")
 @output_format("text", "json")

@@ -2,11 +2,13 @@
 
 import click
 
+from fingerprint.cli.verb import Verb
+
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint explain memory/transparent_hugepage/enabled"""
+    cls=Verb,
+    examples="""\
+fingerprint explain memory/transparent_hugepage/enabled""",
 )
 @click.argument("path")
 def command(path: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import RUN
+from fingerprint.cli.verb import Verb
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint export run-A run-B -o friday.json
-  fingerprint export run-A | ssh other fingerprint import -"""
+    cls=Verb,
+    examples="""\
+fingerprint export run-A run-B -o friday.json
+fingerprint export run-A | ssh other fingerprint import -""",
 )
 @click.argument("runs", type=RUN, nargs=-1, required=True)
 @click.option(

@@ -5,14 +5,15 @@ import json
 import click
 
 from fingerprint.cli.options import GLOB, output_format
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint facts
-  fingerprint facts 'cpu/**'
-  fingerprint facts --format markdown > docs/facts.md"""
+    cls=Verb,
+    examples="""\
+fingerprint facts
+fingerprint facts 'cpu/**'
+fingerprint facts --format markdown > docs/facts.md""",
 )
 @click.argument("pattern", required=False, type=GLOB)
 @output_format("text", "json", "markdown")

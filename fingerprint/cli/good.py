@@ -3,13 +3,14 @@
 import click
 
 from fingerprint.cli.options import RUN, quiet
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint good run-A
-  fingerprint good run-A#2 --not"""
+    cls=Verb,
+    examples="""\
+fingerprint good run-A
+fingerprint good run-A#2 --not""",
 )
 @click.argument("run", type=RUN)
 @click.option("--not", "bad", is_flag=True, help="Take the mark away.")

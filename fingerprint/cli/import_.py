@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import quiet
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.store.transfer import Imported
 
 
 @click.command(
+    cls=Verb,
     name="import",
-    epilog="""\b
-Example:
-  fingerprint import friday.json
-  fingerprint import fingerprint-run-A.jsonl --name run-A""",
+    examples="""\
+fingerprint import friday.json
+fingerprint import fingerprint-run-A.jsonl --name run-A""",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=Path))
 @click.option("--name", help="What its runs are called here.")

@@ -3,12 +3,12 @@
 import click
 
 from fingerprint.cli.options import RUN
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint note run-B "after the BIOS update" """
+    cls=Verb,
+    examples="fingerprint note run-B 'after the BIOS update'",
 )
 @click.argument("run", type=RUN)
 @click.argument("text")

@@ -6,16 +6,17 @@ import time
 import click
 
 from fingerprint.cli.options import quiet
+from fingerprint.cli.verb import Verb
 from fingerprint.trouble import Trouble
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint prune --older-than 90d
-  fingerprint prune --keep-last 20"""
+    cls=Verb,
+    examples="""\
+fingerprint prune --older-than 90d
+fingerprint prune --keep-last 20""",
 )
 @click.option("--older-than", "age", metavar="AGE", help="Only what is older: 30m, 12h, 90d, 8w.")
 @click.option("--keep-last", type=click.IntRange(min=0), default=0, help="Keep this many of each benchmark.")

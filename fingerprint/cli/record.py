@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from fingerprint.cli.verb import Verb
+
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint record my-host
-  fingerprint record their-host --root unpacked/     (a tree of /proc and /sys from elsewhere)"""
+    cls=Verb,
+    examples="""\
+fingerprint record my-host
+fingerprint record their-host --root unpacked/     (a tree of /proc and /sys from elsewhere)""",
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--root", default="/", metavar="TREE", help="Read below this folder instead of this machine.")

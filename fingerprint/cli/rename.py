@@ -3,12 +3,13 @@
 import click
 
 from fingerprint.cli.options import RUN
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint rename run-A thursday"""
+    cls=Verb,
+    examples="""\
+fingerprint rename run-A thursday""",
 )
 @click.argument("old", type=RUN)
 @click.argument("new")

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import RUN, quiet
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.store.house import Removed
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint rm run-B#2
-  fingerprint rm run-B          (the whole series)"""
+    cls=Verb,
+    examples="""\
+fingerprint rm run-B#2
+fingerprint rm run-B          (the whole series)""",
 )
 @click.argument("runs", type=RUN, nargs=-1, required=True)
 @quiet()

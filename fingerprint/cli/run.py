@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from fingerprint.cli.options import GLOB
-from fingerprint.cli.verb import Verb
 from fingerprint.cli.saying import say
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     examples="""\
 fingerprint run --name run-A -- python serve.py --port 30000
 fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh""",
+    exits={
+        "CMD's": "if a signal ended it, fingerprint ends by the same signal, which a shell shows as 128+n",
+        "125": "wrong usage or settings of fingerprint itself; CMD was not started",
+        "126": "CMD cannot be executed",
+        "127": "CMD was not found",
+    },
 )
 @click.option("--name", metavar="NAME", help="What to call it; using a name again adds an attempt.  [default: CMD's]")
 @click.option("--benchmark", metavar="B", help="What history groups it by.  [default: from CMD and its arguments]")

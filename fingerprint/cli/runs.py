@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fingerprint.cli.options import output_format
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -15,10 +16,10 @@ HEADER = ("run", "started", "for", "ended", "benchmark", "host", "id", "")
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint runs
-  fingerprint runs --good --limit 5 --format json"""
+    cls=Verb,
+    examples="""\
+fingerprint runs
+fingerprint runs --good --limit 5 --format json""",
 )
 @click.option("--name", help="Only the attempts of this series.")
 @click.option("--benchmark", help="Only runs of this benchmark.")

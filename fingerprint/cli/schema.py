@@ -2,13 +2,15 @@
 
 import click
 
+from fingerprint.cli.verb import Verb
+
 SCHEMAS = ("diff", "snapshot")
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint schema diff > fingerprint.diff.schema.json"""
+    cls=Verb,
+    examples="""\
+fingerprint schema diff > fingerprint.diff.schema.json""",
 )
 @click.argument("name", type=click.Choice(SCHEMAS))
 def command(name: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fingerprint.cli.options import GLOB, RUN, output_format
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint show run-A
-  fingerprint show @ --facts 'process/main/env/*'
-  fingerprint show 01JD5X --format json"""
+    cls=Verb,
+    examples="""\
+fingerprint show run-A
+fingerprint show @ --facts 'process/main/env/*'
+fingerprint show 01JD5X --format json""",
 )
 @click.argument("what", type=RUN)
 @click.option("--facts", type=GLOB, help="List these facts with their values, e.g. 'cpu/**'.")

@@ -5,14 +5,15 @@ import json
 import click
 
 from fingerprint.cli.options import output_format, quiet
+from fingerprint.cli.verb import Verb
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint snapshot
-  fingerprint snapshot --area cpu --area memory --format json
-  fingerprint snapshot --replay my-host      (made by: fingerprint record my-host)"""
+    cls=Verb,
+    examples="""\
+fingerprint snapshot
+fingerprint snapshot --area cpu --area memory --format json
+fingerprint snapshot --replay my-host      (made by: fingerprint record my-host)""",
 )
 @click.option("--area", "only", multiple=True, metavar="AREA", help="Read this area alone; may be repeated.")
 @click.option("--budget", type=float, metavar="SECONDS", help="Give up what is not read by then.  [default: 5]")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fingerprint.cli.options import output_format
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint
-  fingerprint status --format json"""
+    cls=Verb,
+    examples="""\
+fingerprint
+fingerprint status --format json""",
 )
 @output_format("text", "json")
 def command(form: str) -> None:
