@@ -4,6 +4,7 @@ Read several times a second, so three things only: /proc/pressure, /proc/stat an
 """
 
 from collections.abc import Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -187,12 +188,21 @@ def _stat(text: str) -> Stat:
 
 def _first(stat: Seen[Stat], name: str) -> Seen[int]:
     """The first number of a line: the total of `intr` and `softirq`, which go on for each kind."""
-    return then(stat, lambda lines: int(lines[name].split(None, 1)[0]))
+    return then(_line(stat, name), lambda rest: int(rest.split(None, 1)[0]))
+
+
+def _line(stat: Seen[Stat], name: str) -> Seen[str]:
+    return then(stat, lambda lines: lines.get(name, Gap("unsupported", f"this kernel does not tell `{name}`")))
 
 
 def _cpu_time(stat: Seen[Stat]) -> CpuTime:
-    numbers = then(stat, lambda lines: tuple(map(int, lines["cpu"].split())))
-    return CpuTime(**{name: then(numbers, itemgetter(at)) for at, name in enumerate(CpuTime.__facts__)})
+    """Columns were added on the right: steal with Linux 2.6.11, guest with 2.6.24."""
+    numbers = then(_line(stat, "cpu"), lambda rest: tuple(map(int, rest.split())))
+    return CpuTime(**{name: then(numbers, partial(_column, at)) for at, name in enumerate(CpuTime.__facts__)})
+
+
+def _column(at: int, numbers: tuple[int, ...]) -> Seen[int]:
+    return numbers[at] if at < len(numbers) else Gap("unsupported", "this kernel has fewer columns in /proc/stat")
 
 
 def loadavg(text: str) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ from probes.cpu.processor import (
     frequency,
     processor,
 )
-from probes.cpu.topology import Cache, Package, Smt, caches, cpus, domains, listed, packages, smt
+from probes.cpu.topology import Cache, Package, Smt, caches, cpus, domains, listed, online_cpus, packages, smt
 from probes.kit.facts import Map, Section, Seen, config, identity, seen_or, then
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
@@ -106,14 +106,17 @@ class Cpu(Section):
     mitigations: Seen[Map[Seen[str]]] = config(
         "Each costs system calls or context switches; on GPU-bound work one careful test found no effect",
         f"{SYS_CPU}/vulnerabilities",
-        follows=("cpu/processor/microcode", "cpu/smt/control", "cpu/smt/active", "kernel/cmdline", "kernel/release"),
-    )
+        follows=(
+            "cpu/processor/microcode", "cpu/smt/control", "cpu/smt/active", "kernel/cmdline", "kernel/release",
+            "kernel/modules/kvm*", "kernel/modules/kvm*/parameters/*", "kernel/sysctl/kernel/unprivileged_bpf_disabled",
+        ),
+    )  # fmt: skip
 
 
 @probe(of="host")
 def cpu(host: Host, _target: Target) -> Cpu:
     cpuinfo = host.text("/proc/cpuinfo", CPUINFO_CAP)
-    online = cpus(host, "online")
+    online = online_cpus(host)
     types = core_types(host, cpuinfo, online)
     folders = policy_folders(host)
     first = then(folders, lambda found: next(iter(found.values())))
@@ -125,7 +128,7 @@ def cpu(host: Host, _target: Target) -> Cpu:
         online=listed(online),
         offline=listed(cpus(host, "offline")),
         threads=then(online, len),
-        cores=then(then(online, lambda c: domains(host, c, "thread_siblings_list")), len),
+        cores=then(then(online, lambda c: domains(host, c, "thread_siblings")), len),
         smt=smt(host),
         types=then(types, lambda found: described_types(host, found)),
         packages=then(online, lambda c: packages(host, c)),

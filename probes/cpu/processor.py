@@ -115,7 +115,7 @@ def processor(host: Host, cpuinfo: Seen[str]) -> Processor:
     return Processor(
         vendor=_first(cpuinfo, "vendor"),
         family=_first(cpuinfo, "family"),
-        model=_first(cpuinfo, "model"),
+        model=_model(cpuinfo),
         model_name=_first(cpuinfo, "model_name"),
         stepping=_first(cpuinfo, "stepping"),
         microcode=then(_values(cpuinfo, "microcode"), lambda found: ", ".join(sorted(set(found)))),
@@ -138,6 +138,13 @@ def _values(cpuinfo: Seen[str], fact: str) -> Seen[tuple[str, ...]]:
 
 def _first(cpuinfo: Seen[str], fact: str) -> Seen[str]:
     return then(_values(cpuinfo, fact), lambda found: found[0])
+
+
+def _model(cpuinfo: Seen[str]) -> Seen[str]:
+    """s390 tells the machine type in a line of its own form: `processor 0: version = FF, ... machine = 2964`."""
+    model = _first(cpuinfo, "model")
+    machine = re.search(r"^processor \d+: .*\bmachine = (\w+)", seen_or(cpuinfo, ""), re.MULTILINE)
+    return machine[1] if isinstance(model, Gap) and machine else model
 
 
 def _common_words(lines: tuple[str, ...]) -> tuple[str, ...]:

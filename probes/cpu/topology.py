@@ -1,11 +1,12 @@
 """How many CPUs there are, how they share cores, packages and caches, and which are kept apart."""
 
+import re
 from collections.abc import Mapping
 
 from probes.cpu.processor import SYS_CPU
-from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, then
+from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, seen_or, then
 from probes.kit.host import Host
-from probes.kit.parse import as_cpu_list, cpu_list
+from probes.kit.parse import as_cpu_list, cpu_list, cpu_mask
 
 
 class Smt(Section):
@@ -73,17 +74,28 @@ def cpus(host: Host, name: str) -> Seen[frozenset[int]]:
     return then(host.line(f"{SYS_CPU}/{name}"), lambda text: cpu_list("" if text == "(null)" else text))
 
 
+def online_cpus(host: Host) -> Seen[frozenset[int]]:
+    """As the kernel lists them; where an old one does not, those that have a place in the topology."""
+    online = cpus(host, "online")
+    if not isinstance(online, Gap):
+        return online
+    numbers = then(host.names(SYS_CPU), lambda names: [int(n[3:]) for n in names if re.fullmatch(r"cpu\d+", n)])
+    placed = [n for n in seen_or(numbers, []) if not isinstance(host.names(f"{SYS_CPU}/cpu{n}/topology"), Gap)]
+    return frozenset(placed) or online
+
+
 def listed(cpus: Seen[frozenset[int]]) -> Seen[str]:
     return then(cpus, as_cpu_list)
 
 
 def domains(host: Host, online: frozenset[int], file: str) -> Seen[tuple[frozenset[int], ...]]:
-    """The groups that a sibling list makes of the online CPUs: one read a group, not one a CPU."""
+    """The groups that sibling lists make of the online CPUs: one read a group, not one a CPU."""
     found: list[frozenset[int]] = []
     left = set(online)
     while left:
         cpu = min(left)
-        group = then(host.line(f"{SYS_CPU}/cpu{cpu}/topology/{file}"), cpu_list)
+        folder = f"{SYS_CPU}/cpu{cpu}/topology"
+        group = _group(host, f"{folder}/{file}_list", f"{folder}/{file}")
         if isinstance(group, Gap):
             return group
         found.append(group & online | {cpu})
@@ -91,10 +103,25 @@ def domains(host: Host, online: frozenset[int], file: str) -> Seen[tuple[frozens
     return tuple(found)
 
 
+def _group(host: Host, listed: str, masked: str) -> Seen[frozenset[int]]:
+    """From the file with a list, or that with a mask: the first kernels with a topology had no lists."""
+    group = then(host.line(listed), cpu_list)
+    return then(host.line(masked), cpu_mask) if isinstance(group, Gap) else group
+
+
 def packages(host: Host, online: frozenset[int]) -> Seen[Map[Package]]:
     # package_cpus_list is the name since Linux 5.3; the old one is kept beside it.
-    groups = domains(host, online, "core_siblings_list")
-    return then(groups, lambda found: Map({_package_name(host, min(g)): _package(host, g) for g in found}))
+    groups = domains(host, online, "core_siblings")
+    return then(groups, lambda found: Map({name: _package(host, g) for name, g in _named(host, found).items()}))
+
+
+def _named(host: Host, groups: tuple[frozenset[int], ...]) -> Mapping[str, frozenset[int]]:
+    """By the name of the package; groups that a hypervisor gave one number are one package."""
+    named: dict[str, frozenset[int]] = {}
+    for group in groups:
+        name = _package_name(host, min(group))
+        named[name] = named.get(name, frozenset()) | group
+    return named
 
 
 def _package_name(host: Host, cpu: int) -> str:
@@ -142,7 +169,7 @@ def _cache_name(host: Host, folder: str) -> str:
 def _cache(host: Host, folder: str) -> Cache:
     return Cache(
         size=then(host.line(f"{folder}/size"), lambda text: int(text.removesuffix("K"))),
-        shared_by=then(then(host.line(f"{folder}/shared_cpu_list"), cpu_list), len),
+        shared_by=then(_group(host, f"{folder}/shared_cpu_list", f"{folder}/shared_cpu_map"), len),
         line_size=host.number(f"{folder}/coherency_line_size"),
         ways=host.number(f"{folder}/ways_of_associativity"),
     )

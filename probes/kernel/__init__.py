@@ -1,6 +1,7 @@
 """The kernel: which one, how it was started, how it keeps time, what was loaded into it and how it is set."""
 
 import re
+from collections.abc import Callable
 
 from probes.kernel.modules import Module, read_modules
 from probes.kernel.sched import Sched, read_sched
@@ -8,12 +9,13 @@ from probes.kernel.sysctls import Sysctl, read_sysctl
 from probes.kernel.taint import taints
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, identity, state, telemetry, then
 from probes.kit.host import Host
-from probes.kit.knobs import knob, read_each, word_tuple
+from probes.kit.knobs import knob, read_each, where_mounted, word_tuple, words
 from probes.kit.parse import fields, selected
 from probes.kit.probe import Target, probe
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
 SECURITY = "/sys/kernel/security"
+TRACING = "/sys/kernel/tracing"
 
 
 class Clocksource(Section):
@@ -50,12 +52,12 @@ class Tracing(Section):
     """What ftrace does now, for everybody."""
 
     current_tracer: Seen[str] = knob(
-        "/sys/kernel/tracing/current_tracer", "A function tracer left on after debugging: every kernel function pays"
+        f"{TRACING}/current_tracer", "A function tracer left on after debugging: every kernel function pays"
     )
     set_event: Seen[tuple[str, ...]] = config(
         "Trace events that somebody switched on: a write to a buffer at each",
-        "/sys/kernel/tracing/set_event",
-        restore="echo {value} > /sys/kernel/tracing/set_event",
+        f"{TRACING}/set_event",
+        restore=f"echo {{value}} > {TRACING}/set_event",
     )
 
 
@@ -122,7 +124,7 @@ class Kernel(Section):
         "Machine checks, warnings, live patches and foreign modules since boot",
         "/proc/sys/kernel/tainted",
         settled="always",
-        follows=("kernel/modules", "kernel/livepatches", "kernel/boot_id"),
+        follows=("kernel/modules/*", "kernel/livepatches", "kernel/boot_id"),
     )
     livepatches: Seen[tuple[str, ...]] = config(
         "Functions replaced in a running kernel: other code under the same release", "/sys/kernel/livepatch"
@@ -149,7 +151,9 @@ class Kernel(Section):
         "Memory held back for a crash kernel", "/sys/kernel/kexec_crash_size", "bytes", context=True
     )
     modules: Seen[Map[Module]] = config(
-        "A driver that is loaded or not: peer memory, GPU-direct storage, a profiler's", "/proc/modules and /sys/module"
+        "A driver that is loaded or not: peer memory, GPU-direct storage, a profiler's",
+        "/proc/modules and /sys/module",
+        follows=("kernel/release",),
     )
 
 
@@ -170,8 +174,8 @@ def kernel(host: Host, _target: Target) -> Kernel:
         kexec_crash_size=host.number("/sys/kernel/kexec_crash_size"),
         modules=read_modules(host),
         clocksource=read_each(Clocksource, host.line, available=word_tuple(host, f"{CLOCK}/available_clocksource")),
-        security=Security(lockdown=then(host.text(f"{SECURITY}/lockdown"), selected), lsm=_lsm(host)),
-        tracing=read_each(Tracing, host.line, set_event=word_tuple(host, "/sys/kernel/tracing/set_event")),
+        security=_security(where_mounted(host, SECURITY, host.line)),
+        tracing=_tracing(where_mounted(host, TRACING, host.line)),
         troubles=read_each(Troubles, host.number),
         sched=read_sched(host),
         sysctl=read_sysctl(host),
@@ -198,5 +202,10 @@ def _machine(host: Host) -> Seen[str]:
     return then(host.command(["uname", "-m"]), str.strip) if isinstance(name, Gap) else name
 
 
-def _lsm(host: Host) -> Seen[tuple[str, ...]]:
-    return then(host.line(f"{SECURITY}/lsm"), lambda text: tuple(filter(None, text.split(","))))
+def _security(line: Callable[[str], Seen[str]]) -> Security:
+    modules = then(line(f"{SECURITY}/lsm"), lambda text: tuple(filter(None, text.split(","))))
+    return Security(lockdown=then(line(f"{SECURITY}/lockdown"), selected), lsm=modules)
+
+
+def _tracing(line: Callable[[str], Seen[str]]) -> Tracing:
+    return read_each(Tracing, line, set_event=then(line(f"{TRACING}/set_event"), words))

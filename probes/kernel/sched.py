@@ -2,10 +2,11 @@
 
 from probes.kit.facts import Gap, Section, Seen, config, then
 from probes.kit.host import Host
-from probes.kit.knobs import knob, read_each
+from probes.kit.knobs import knob, read_each, where_mounted
 from probes.kit.parse import selected
 
-SCHED = "/sys/kernel/debug/sched"
+DEBUG = "/sys/kernel/debug"
+SCHED = f"{DEBUG}/sched"
 
 
 class NumaBalancing(Section):
@@ -63,6 +64,7 @@ class Sched(Section):
         f"{SCHED}/tunable_scaling",
         "Whether slices grow with the number of cores: other values on another host",
         context=True,
+        restore="",
     )
     features: Seen[tuple[str, ...]] = config(
         "Switches of the scheduler that tuning guides turn, each with NO_ before it when off", f"{SCHED}/features"
@@ -71,22 +73,23 @@ class Sched(Section):
 
 
 def read_sched(host: Host) -> Sched:
+    line, now = where_mounted(host, DEBUG, host.line), where_mounted(host, DEBUG, host.number)
+
     def number(path: str) -> Seen[int]:
-        return _number(host, path)
+        return _number(host, now(path), path)
 
     return read_each(
         Sched,
         number,
-        preempt=then(host.text(f"{SCHED}/preempt"), _preempt),
-        tunable_scaling=then(_number(host, f"{SCHED}/tunable_scaling"), _scaling),
-        features=then(host.text(f"{SCHED}/features"), lambda text: tuple(sorted(text.split()))),
+        preempt=then(line(f"{SCHED}/preempt"), _preempt),
+        tunable_scaling=then(number(f"{SCHED}/tunable_scaling"), _scaling),
+        features=then(line(f"{SCHED}/features"), lambda text: tuple(sorted(text.split()))),
         numa_balancing=read_each(NumaBalancing, number),
     )
 
 
-def _number(host: Host, path: str) -> Seen[int]:
-    """From debugfs, or from the sysctl that it was before Linux 5.13."""
-    value = host.number(path)
+def _number(host: Host, value: Seen[int], path: str) -> Seen[int]:
+    """What debugfs told, or the sysctl that it was before Linux 5.13."""
     if not isinstance(value, Gap):
         return value
     old = path.removeprefix(f"{SCHED}/").replace("/", "_")

@@ -6,10 +6,11 @@ A kernel has hundreds of them. Their source is the path itself, so that it is wr
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from probes.kit.facts import Section, Seen, config, then
+from probes.kit.facts import Gap, Section, Seen, config, then
 from probes.kit.host import Host
 
 S = TypeVar("S", bound=Section)
+T = TypeVar("T")
 
 
 def sysctl(name: str, why: str, unit: str = "", **more: Any) -> Any:
@@ -30,9 +31,20 @@ def read_each(section: type[S], read: Callable[[str], Seen[Any]], **others: Any)
     return section(**{name: read(source) for name, source in sources.items()}, **others)
 
 
+def where_mounted(host: Host, folder: str, read: Callable[[str], Seen[T]]) -> Callable[[str], Seen[T]]:
+    """`read`, but `not_observable` while nothing is mounted on `folder`: what lies there then is hidden, not absent."""
+    if host.names(folder) != ():
+        return read
+    return lambda _path: Gap("not_observable", f"nothing is mounted on {folder}")
+
+
 def word_tuple(host: Host, path: str) -> Seen[tuple[str, ...]]:
     """The words of a file, in their order."""
-    return then(host.text(path), lambda text: tuple(text.split()))
+    return then(host.text(path), words)
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
 def number_tuple(host: Host, path: str) -> Seen[tuple[int, ...]]:

@@ -22,6 +22,12 @@ def _cpu_span(part: str) -> Iterable[int]:
     return (n for n in range(start, end + 1) if not grouped or (n - start) % int(step) < int(used))
 
 
+def cpu_mask(text: str) -> frozenset[int]:
+    """The kernel's mask format, `00000001,0000000f`: hexadecimal words of 32 bits, the highest first."""
+    mask = int(text.strip().replace(",", ""), 16)
+    return frozenset(bit for bit in range(mask.bit_length()) if mask >> bit & 1)
+
+
 def as_cpu_list(cpus: Iterable[int]) -> str:
     """The shortest list format of a set: `0-3,8`. The empty set is the empty string."""
     ranges: list[list[int]] = []

@@ -11,6 +11,7 @@ POOLS = "/sys/kernel/mm/hugepages"
 NODES = "/sys/devices/system/node"
 _POOL = f"{POOLS}/hugepages-*"
 _NODE = f"{NODES}/node*/hugepages/hugepages-*"
+_TRIES = 3
 
 
 class NodePool(Section):
@@ -74,9 +75,9 @@ def _size(name: str) -> str:
 
 def _pool(host: Host, name: str, nodes: Seen[tuple[str, ...]]) -> Pool:
     folder = f"{POOLS}/{name}"
-    surplus = host.number(f"{folder}/surplus_hugepages")
+    persistent, surplus = _counts(host, folder)
     return Pool(
-        nr_hugepages=_persistent(host.number(f"{folder}/nr_hugepages"), surplus),
+        nr_hugepages=persistent,
         nr_overcommit_hugepages=host.number(f"{folder}/nr_overcommit_hugepages"),
         free_hugepages=host.number(f"{folder}/free_hugepages"),
         resv_hugepages=host.number(f"{folder}/resv_hugepages"),
@@ -86,15 +87,23 @@ def _pool(host: Host, name: str, nodes: Seen[tuple[str, ...]]) -> Pool:
 
 
 def _node_pool(host: Host, folder: str) -> NodePool:
-    surplus = host.number(f"{folder}/surplus_hugepages")
+    persistent, surplus = _counts(host, folder)
     return NodePool(
-        nr_hugepages=_persistent(host.number(f"{folder}/nr_hugepages"), surplus),
+        nr_hugepages=persistent,
         free_hugepages=host.number(f"{folder}/free_hugepages"),
         surplus_hugepages=surplus,
     )
 
 
-def _persistent(total: Seen[int], surplus: Seen[int]) -> Seen[int]:
-    if isinstance(total, Gap):
-        return total
-    return then(surplus, lambda pages: total - pages)
+def _counts(host: Host, folder: str) -> tuple[Seen[int], Seen[int]]:
+    """Persistent and surplus pages. The kernel tells the sum in one file and the surplus in another: what came or
+    went between the two reads would look like a setting, so the surplus has to be the same before and after."""
+    for _ in range(_TRIES):
+        surplus, total = (host.number(f"{folder}/{name}_hugepages") for name in ("surplus", "nr"))
+        if host.number(f"{folder}/surplus_hugepages") == surplus:
+            return _less(total, surplus), surplus
+    return Gap("failed", "surplus pages came or went at each reading"), surplus
+
+
+def _less(total: Seen[int], surplus: Seen[int]) -> Seen[int]:
+    return then(total, lambda pages: then(surplus, lambda extra: pages - extra))

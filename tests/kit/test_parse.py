@@ -2,12 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.kit.parse import as_cpu_list, cpu_list, fields, kib, selected
+from probes.kit.parse import as_cpu_list, cpu_list, cpu_mask, fields, kib, selected
 
 
 @given(st.frozensets(st.integers(0, 4096), max_size=80))
 def test_a_set_of_cpus_written_as_a_list_reads_back(cpus: frozenset[int]) -> None:
     assert cpu_list(as_cpu_list(cpus)) == cpus
+
+
+@given(st.frozensets(st.integers(0, 300), max_size=80))
+def test_a_set_of_cpus_written_as_the_kernels_mask_reads_back(cpus: frozenset[int]) -> None:
+    bits = sum(1 << cpu for cpu in cpus)
+    words = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(288, -1, -32)]
+    assert cpu_mask(",".join(words) + "\n") == cpus
 
 
 @given(st.frozensets(st.integers(0, 300), min_size=1, max_size=80))

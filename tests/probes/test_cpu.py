@@ -202,6 +202,31 @@ def test_packages_without_a_number_are_named_by_their_first_cpu(root: Path) -> N
     assert list(items(read(root).packages)) == ["cpu0", "cpu1"]
 
 
+def test_groups_of_one_package_number_are_one_package(root: Path) -> None:
+    for n in (0, 1):
+        put(root, {f"{SYS}/cpu{n}/topology/core_siblings_list": n, f"{SYS}/cpu{n}/topology/physical_package_id": 0})
+    assert {name: package.cpus for name, package in items(read(root).packages).items()} == {"package0": "0-1"}
+
+
+def test_a_kernel_without_lists_of_cpus_is_read_by_its_masks(tmp_path: Path) -> None:
+    for n, threads in enumerate(("00000000,00000003", "00000000,00000003", "00000000,0000000c", "00000000,0000000c")):
+        put(tmp_path, {f"{SYS}/cpu{n}/topology/thread_siblings": threads, f"{SYS}/cpu{n}/topology/core_siblings": "f"})
+        put(tmp_path, {f"{SYS}/cpu{n}/topology/physical_package_id": 0})
+    put(tmp_path, {f"{SYS}/cpu4/online": 0, f"{SYS}/cpu0/cache/index0/shared_cpu_map": "3"})
+    section = read(tmp_path)
+    assert (section.online, section.threads, section.cores) == ("0-3", 4, 2)
+    assert list(items(section.packages)) == ["package0"]
+    assert items(section.caches)["index0"].shared_by == 2
+
+
+def test_s390_tells_the_machine_type_in_a_line_of_its_own(root: Path) -> None:
+    put(
+        root,
+        {"proc/cpuinfo": "vendor_id : IBM/S390\nprocessor 0: version = FF,  identification = 1,  machine = 8561\n"},
+    )
+    assert read(root).processor.model == "8561"
+
+
 def test_a_hybrid_x86_host_is_told_apart_by_its_pmus(root: Path) -> None:
     put(root, {"sys/devices/cpu_core/cpus": "0\n", "sys/devices/cpu_atom/cpus": "1\n"})
     assert list(items(read(root).types)) == ["cpu_core", "cpu_atom"]

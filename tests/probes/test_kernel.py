@@ -80,6 +80,13 @@ def test_loaded_modules_carry_what_they_were_built_from_and_told(tmp_path: Path)
     assert modules["mlx5_core"].parameters == Gap("not_read")
 
 
+def test_a_secret_among_the_parameters_is_kept_back(tmp_path: Path) -> None:
+    files = {f"/sys/module/nvidia/parameters/{name}": value for name, value in (("mode", "1"), ("api_key", "hunter2"))}
+    parameters = read("kernel", tree(tmp_path, {"/proc/modules": MODULES, **files})).modules.items["nvidia"].parameters
+    assert parameters.items["mode"] == "1"
+    assert isinstance(parameters.items["api_key"], Redacted)
+
+
 def test_built_in_modules_that_matter_are_read_too_and_no_others(tmp_path: Path) -> None:
     files = {
         "/proc/modules": "",
@@ -127,6 +134,16 @@ def test_the_scheduler_is_read_from_debugfs(tmp_path: Path) -> None:
     assert (sched.preempt, sched.tunable_scaling, sched.base_slice_ns) == ("voluntary", "log", 2800000)
     assert sched.features == ("NEXT_BUDDY", "NO_HRTICK", "PLACE_LAG")
     assert sched.numa_balancing.scan_size_mb == 256
+
+
+def test_where_nothing_is_mounted_the_kernels_knobs_are_hidden_and_not_absent(tmp_path: Path) -> None:
+    for folder in ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security"):
+        (tmp_path / folder.lstrip("/")).mkdir(parents=True)
+    kernel = read("kernel", tree(tmp_path, {"/proc/sys/kernel/sched_latency_ns": "24000000\n"}))
+    hidden = (kernel.sched.preempt, kernel.sched.features, kernel.sched.nr_migrate, kernel.tracing.set_event,
+              kernel.tracing.current_tracer, kernel.security.lsm, kernel.security.lockdown)  # fmt: skip
+    assert set(hidden) == {Gap("not_observable")}
+    assert kernel.sched.latency_ns == 24000000
 
 
 def test_the_scheduler_of_older_kernels_is_read_from_sysctls(tmp_path: Path) -> None:

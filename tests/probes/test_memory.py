@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fingerprint.sections import part
-from probes.kit.facts import Gap, Map
+from probes.kit.facts import Gap, Map, Seen
 from probes.kit.host import Host
 from probes.memory.swap import Device
 from tests.probes.tree import Forbidding, causes, changed, lasting, read, tree
@@ -66,6 +66,29 @@ def test_surplus_pages_are_no_setting(tmp_path: Path) -> None:
     huge = read("memory", host).hugepages.items["2048kB"]
     assert (huge.nr_hugepages, huge.surplus_hugepages) == (500, 12)
     assert {name: node.nr_hugepages for name, node in huge.nodes.items.items()} == {"node0": 288, "node1": 212}
+
+
+class Restless(Host):
+    """Surplus pages that come and go: each reading of a counter finds another number."""
+
+    def __init__(self, root: str, changes: int) -> None:
+        super().__init__(root)
+        self.changes = changes
+
+    def number(self, path: str) -> Seen[int]:
+        seen = super().number(path)
+        if path.endswith("surplus_hugepages") and self.changes and not isinstance(seen, Gap):
+            self.changes -= 1
+            return seen + self.changes
+        return seen
+
+
+@pytest.mark.parametrize(("changes", "told"), [(2, 500), (99, Gap("failed"))])
+def test_surplus_that_moves_between_two_reads_is_read_again_and_never_told_as_a_setting(
+    tmp_path: Path, changes: int, told: Seen[int]
+) -> None:
+    host = Restless(tree(tmp_path, pool(POOL, 512, 12)).root, changes)
+    assert read("memory", host).hugepages.items["2048kB"].nr_hugepages == told
 
 
 def test_pools_are_read_on_a_kernel_without_nodes(tmp_path: Path) -> None:

@@ -74,10 +74,11 @@ def test_pressure_that_makes_no_sense_is_failed(tmp_path: Path, line: str) -> No
     assert section.memory.some.avg10 == 283
 
 
-def test_a_truncated_stat_fails_only_what_it_lacks(tmp_path: Path) -> None:
-    section = read("pressure", tree(tmp_path, {**FILES, "/proc/stat": "cpu  1 2 3\nctxt 7\n"}))
-    assert (section.cpu_time.system, section.cpu_time.idle) == (3, Gap("failed"))
-    assert (section.activity.ctxt, section.activity.intr) == (7, Gap("failed"))
+def test_what_an_older_kernels_stat_lacks_is_unsupported_and_the_rest_is_there(tmp_path: Path) -> None:
+    section = read("pressure", tree(tmp_path, {**FILES, "/proc/stat": "cpu  1 2 3\nctxt 7\nintr x\n"}))
+    assert (section.cpu_time.system, section.cpu_time.idle) == (3, Gap("unsupported"))
+    assert (section.activity.ctxt, section.activity.softirq) == (7, Gap("unsupported"))
+    assert section.activity.intr == Gap("failed")
 
 
 def test_what_may_not_be_read_is_denied() -> None:
