@@ -79,12 +79,15 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "an area stands alone": ("probes/violation.py", "import probes.cpu"),
     "inside fingerprint": ("fingerprint/store/violation.py", "import fingerprint.diff"),
     "a report takes the contract": ("fingerprint/report/violation.py", "import fingerprint.snapshot"),
-    "one door to psutil": ("fingerprint/violation_a.py", "import psutil"),
-    "one door to cpuinfo": ("fingerprint/violation_b.py", "import cpuinfo"),
-    "one door to subprocess": ("fingerprint/violation_c.py", "def late():\n    import subprocess"),
-    "one door to deepdiff": ("fingerprint/violation_d.py", "import deepdiff"),
-    "one door to sqlite3": ("fingerprint/violation_e.py", "import sqlite3"),
-    "no door yet to pynvml": ("probes/kit/violation_f.py", "import pynvml"),
+    "one door to psutil": ("fingerprint/runs/violation_a.py", "import psutil"),
+    "one door to cpuinfo": ("fingerprint/runs/violation_b.py", "import cpuinfo"),
+    "one door to subprocess": ("fingerprint/runs/violation_c.py", "def late():\n    import subprocess"),
+    "one door to deepdiff": ("fingerprint/runs/violation_d.py", "import deepdiff"),
+    "one door to sqlite3": ("fingerprint/runs/violation_e.py", "import sqlite3"),
+    "two doors to pydantic": ("fingerprint/runs/violation_f.py", "import pydantic"),
+    "one door to rich": ("fingerprint/runs/violation_g.py", "from rich.text import Text"),
+    "one door to click": ("fingerprint/runs/violation_h.py", "import click"),
+    "no door yet to pynvml": ("probes/kit/violation_i.py", "import pynvml"),
 }
 
 
