@@ -1,12 +1,14 @@
 """The blob table: lasting parts, each kept once."""
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Reading
+from fingerprint.store.errors import Damaged
 from fingerprint.store.packing import is_hollow, packed, raw_of, unpacked
 
 if TYPE_CHECKING:
@@ -31,8 +33,17 @@ def address(blob: Blob) -> Address:
     return blob.digest, blob.schema
 
 
+def digest_of(body: msgspec.Raw) -> str:
+    """As sections.blob_of makes it, of canonical JSON."""
+    return blake2b(bytes(body), digest_size=20).hexdigest()
+
+
 def blob_of_row(digest: str, schema: str, seen: int, gaps: bytes, body: bytes) -> Blob:
-    return Blob(digest, schema, seen, msgspec.json.decode(unpacked(gaps), type=dict[str, str]), raw_of(body))
+    """Raises Damaged where the body is not the one that was stored: the database has no checksums of its own."""
+    raw = raw_of(body)
+    if digest_of(raw) != digest:
+        raise Damaged(f"the blob {digest} has other content than its digest says")
+    return Blob(digest, schema, seen, msgspec.json.decode(unpacked(gaps), type=dict[str, str]), raw)
 
 
 def by_address(rows: Iterable[tuple[str, str, int, bytes, bytes]]) -> Mapping[Address, Blob]:
@@ -40,7 +51,9 @@ def by_address(rows: Iterable[tuple[str, str, int, bytes, bytes]]) -> Mapping[Ad
 
 
 def filled(reading: Reading, blobs: Mapping[Address, Blob]) -> Reading:
-    """A hollow reading with its lasting part put back. Raises KeyError where that is missing."""
+    """A hollow reading with its lasting part put back. Raises Damaged where that is missing."""
     if reading.lasting is None or not is_hollow(reading):
         return reading
-    return msgspec.structs.replace(reading, lasting=blobs[address(reading.lasting)])
+    if (blob := blobs.get(address(reading.lasting))) is None:
+        raise Damaged(f"the blob {reading.lasting.digest} is missing")
+    return msgspec.structs.replace(reading, lasting=blob)

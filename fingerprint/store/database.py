@@ -7,14 +7,17 @@ for another up to `patience` seconds.
 
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import msgspec
+
 from fingerprint.store import schema
-from fingerprint.store.errors import NoStore, StoreError, explained
+from fingerprint.store.errors import Damaged, NoStore, StoreError, explained, unreadable
 from fingerprint.store.place import make_private, network_of
 
 if TYPE_CHECKING:
@@ -44,8 +47,11 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator["Connection"]:
         """One consistent view."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        try:
+            with self._transaction("BEGIN") as connection:
+                yield connection
+        except msgspec.DecodeError as error:
+            raise unreadable(error, self.path) from error
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator["Connection"]:
@@ -59,8 +65,11 @@ class Database:
             self.connection().execute("PRAGMA synchronous = NORMAL")
 
     def give_back_pages(self) -> None:
-        """Shortens the file by what removals left free, in steps that let other writers in between."""
-        with self._explaining():
+        """Shortens the file by what removals left free, in steps that let other writers in between.
+
+        What a writer who stays does not let through is left for the next removal.
+        """
+        with self._explaining(), _unless_locked():
             while self.connection().execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection().execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
@@ -107,8 +116,10 @@ class Database:
 
         try:
             yield
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, zlib.error) as error:
             raise explained(error, self.path) from error
+        except Damaged as error:
+            raise unreadable(error, self.path) from error
 
     def _still_there(self) -> None:
         """An unlinked file takes writes that nobody will ever read."""
@@ -195,6 +206,17 @@ def _execute_when_free(connection: "Connection", statement: str, patience: float
             if "lock" not in str(error) or time.monotonic() >= deadline:
                 raise
         time.sleep(0.01)
+
+
+@contextmanager
+def _unless_locked() -> Iterator[None]:
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "lock" not in str(error):
+            raise
 
 
 def _inode(path: Path) -> tuple[int, int]:

@@ -17,6 +17,7 @@ class NoStore(StoreError):
 # Parts of sqlite3_errstr(3)'s texts: Python 3.10 does not hand out the codes.
 _SENTENCES = (
     ("not a database", "{path} is no SQLite database, so no store: move it, or let FINGERPRINT_STORE name another"),
+    ("decompressing", "{path} is damaged: move it away (a new one is made) or put back a copy"),
     ("malformed", "{path} is damaged: move it away (a new one is made) and try `sqlite3 {path} .recover` on a copy"),
     ("is full", "no space is left for {path}: free some, or let FINGERPRINT_STORE name one on another disk"),
     ("readonly", "{path} cannot be written by this user (read-only): let FINGERPRINT_STORE name a file that can"),
@@ -25,6 +26,15 @@ _SENTENCES = (
     ("disk I/O", "the disk of {path} reports errors: see `dmesg`, or let FINGERPRINT_STORE name a file elsewhere"),
     ("FOREIGN KEY", "what was to be added to {path} belongs to a run that was removed meanwhile: start a new run"),
 )  # fmt: skip
+
+
+class Damaged(Exception):
+    """A row is missing, or not what was written."""
+
+
+def unreadable(error: Exception, path: Path) -> StoreError:
+    """The sentence for what stands in a row of the store at `path`."""
+    return StoreError(f"{path} holds what this release cannot read ({error}): upgrade fingerprint, or put back a copy")
 
 
 def explained(error: Exception, path: Path) -> StoreError:

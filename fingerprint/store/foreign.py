@@ -5,26 +5,29 @@ sections, and this module what no type tells: that blobs have the digest they cl
 referred to is there. It is imported only when a file is read: pydantic costs 246 ms.
 """
 
-from collections.abc import Callable, Mapping
-from hashlib import blake2b
+import os
+import stat
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fingerprint.runs.record import Opened, Snapped
+from fingerprint.runs.record import AnyRecord, Distribution, Opened, Sampled, Snapped
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Reading
 from fingerprint.store import blobs
 from fingerprint.store.bundle import EXPORT, RECORDS, Entry, Export, Head, Line, StoredRun, StoredSnapshot
-from fingerprint.store.errors import StoreError
+from fingerprint.store.errors import Damaged, StoreError
 from fingerprint.store.packing import with_reading
+from probes.kit.paths import parse_glob, parse_path
 
 T = TypeVar("T")
 Change = Callable[[Reading], Reading]
 
-SIZE_CAP = 1 << 30
+SIZE_CAP = 1 << 28  # of a file; read as JSON values it takes some ten times as much memory
+QUANTILES = 7
 _canonical = msgspec.json.Encoder(order="sorted").encode
 _line = msgspec.json.Decoder(Line)
 _Refused = (msgspec.MsgspecError, UnicodeError, RecursionError)
@@ -79,7 +82,13 @@ class _Export(_Model):
 
 def read(path: Path) -> Export:
     """What an exported file or a spill file holds, all readings whole. Raises StoreError naming file and place."""
-    data = _content(path)
+    return parsed(_content(path), str(path))
+
+
+def parsed(data: bytes, path: str) -> Export:
+    """The same of its content. path: for messages."""
+    if len(data) > SIZE_CAP:
+        raise StoreError(f"{path} is larger than {SIZE_CAP >> 20} MiB: export fewer runs into one file")
     first = data[:4096].lstrip()
     if first.startswith(b"{") and RECORDS.encode() in first.split(b"\n", 1)[0]:
         return _spilled(data, path)
@@ -87,15 +96,21 @@ def read(path: Path) -> Export:
 
 
 def _content(path: Path) -> bytes:
+    """To one byte above the cap, of a regular file: another kind may never end, or never begin."""
     try:
-        if not path.is_file() or path.stat().st_size > SIZE_CAP:
-            raise StoreError(f"{path} is no file, or too large: name one that `fingerprint export` wrote")
-        return path.read_bytes()
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise StoreError(f"{path} is no regular file: name one that `fingerprint export` wrote")
+            return file.read(SIZE_CAP + 1)
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
 
 
-def _exported(data: bytes, path: Path) -> Export:
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _exported(data: bytes, path: str) -> Export:
     try:
         _Export.model_validate(msgspec.json.decode(data))
         export = msgspec.json.decode(data, type=Export)
@@ -106,9 +121,7 @@ def _exported(data: bytes, path: Path) -> Export:
     kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
     try:
         return _checked(_whole(export, kept), path)
-    except KeyError as error:
-        raise _wrong(path, f"blob {error.args[0][0]} is missing") from error
-    except _Refused as error:
+    except (Damaged, *_Refused) as error:
         raise _wrong(path, str(error)) from error
 
 
@@ -118,7 +131,7 @@ def _words(error: ValidationError) -> str:
     return f"{place}: {first['msg']}"
 
 
-def _wrong(path: Path, what: str) -> StoreError:
+def _wrong(path: str, what: str) -> StoreError:
     return StoreError(f"{path} is not what `fingerprint export` writes ({what}): export it again with this release")
 
 
@@ -149,25 +162,43 @@ def _canonical_raw(raw: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(_canonical(msgspec.json.decode(raw)))
 
 
-def _checked_blob(blob: Blob, path: Path) -> Blob:
+def _checked_blob(blob: Blob, path: str) -> Blob:
     body = _canonical_raw(blob.body)
-    if blake2b(bytes(body), digest_size=20).hexdigest() != blob.digest:
+    if blobs.digest_of(body) != blob.digest:
         raise _wrong(path, f"blob {blob.digest}: its body has another digest, so it was changed")
     return msgspec.structs.replace(blob, body=body)
 
 
-def _checked(export: Export, path: Path) -> Export:
+def _checked(export: Export, path: str) -> Export:
     known = {snapshot.id for snapshot in export.snapshots}
     for run in export.runs:
-        if not isinstance(run.records[0], Opened):
-            raise _wrong(path, f"run {run.id}: its first record is not `opened`")
-        for record in run.records:
-            if isinstance(record, Snapped) and record.snapshot not in known:
-                raise _wrong(path, f"run {run.id}: its snapshot {record.snapshot} is missing")
+        if [place for place, record in enumerate(run.records) if isinstance(record, Opened)] != [0]:
+            raise _wrong(path, f"run {run.id}: its first record is not `opened`, or another one is too")
+        for place, record in enumerate(run.records):
+            if what := _oddity(record, known):
+                raise _wrong(path, f"run {run.id}, record {place}: {what}")
     return export
 
 
-def _spilled(data: bytes, path: Path) -> Export:
+def _oddity(record: AnyRecord, snapshots: Collection[str]) -> str:
+    """What no type tells of a record: why others would stumble over it, or empty."""
+    if not 0 <= record.at < 1 << 63:
+        return f"{record.at} is no time"
+    if isinstance(record, Snapped) and record.snapshot not in snapshots:
+        return f"its snapshot {record.snapshot} is missing"
+    try:
+        for glob in record.vary if isinstance(record, Opened) else ():
+            parse_glob(glob)
+        for path, seen in record.facts.items() if isinstance(record, Sampled) else ():
+            parse_path(path)
+            if isinstance(seen, Distribution) and len(seen.quantiles) != QUANTILES:
+                return f"{path} has {len(seen.quantiles)} quantiles, not {QUANTILES}"
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _spilled(data: bytes, path: str) -> Export:
     """A spill file's last line may be torn, when its writer was killed: what stands before it counts."""
     first, *rest = data.split(b"\n")
     head = _decoded(msgspec.json.Decoder(Head), first, path, 1)
@@ -180,18 +211,18 @@ def _spilled(data: bytes, path: Path) -> Export:
     return _revalidated(Export(EXPORT, records[0].fingerprint, (run,), snapshots, ()), path)
 
 
-def _decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: Path, number: int) -> T:
+def _decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: str, number: int) -> T:
     try:
         return decoder.decode(text)
     except _Refused as error:
         raise _torn(path, number, str(error)) from error
 
 
-def _torn(path: Path, number: int, what: str) -> StoreError:
+def _torn(path: str, number: int, what: str) -> StoreError:
     return StoreError(f"{path}, line {number}, is not what a run writes ({what}): remove that line and what follows")
 
 
-def _revalidated(export: Export, path: Path) -> Export:
+def _revalidated(export: Export, path: str) -> Export:
     """A spill file passes the same checks as an export: its readings are whole, so each carries its blob."""
     readings = [entry.reading for snapshot in export.snapshots for entry in snapshot.readings]
     readings += [record.reading for run in export.runs for record in run.records if hasattr(record, "reading")]

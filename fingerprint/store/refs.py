@@ -21,8 +21,8 @@ from fingerprint.store.snapshots import SnapshotRow
 from fingerprint.store.store import ALWAYS, Store
 
 SHORTEST_ID = 4
-_LAST = re.compile(r"@(?:-(\d+))?")
-_NAME = re.compile(r"([A-Za-z0-9._+-]+)(?:#(\d+))?")
+_LAST = re.compile(r"@(?:-([0-9]{1,9}))?")
+_NAME = re.compile(r"([A-Za-z0-9._+-]+)(?:#([0-9]{1,9}))?")
 _LISTS = "`fingerprint runs` lists what there is"
 
 
@@ -134,7 +134,7 @@ class Stores:
 
     def _file(self, text: str) -> Found:
         path = Path(text)
-        if not text or not path.exists():
+        if not text or not os.path.exists(path):  # which Path.exists() raises for a name that is too long
             raise StoreError(f"there is no run '{text}'{self._nearest(text)}: {_LISTS}")
         store = Store.of_file(path)
         if series := store.runs():

@@ -10,7 +10,7 @@ from fingerprint.ids import new_id
 from fingerprint.runs.record import AnyRecord, Closed, Marked, Opened, Opener, Snapped
 from fingerprint.sections import Blob
 from fingerprint.store import blobs
-from fingerprint.store.errors import StoreError
+from fingerprint.store.errors import Damaged, StoreError
 from fingerprint.store.packing import hollow, lasting_of, packed, record_of, unpacked, with_reading
 
 if TYPE_CHECKING:
@@ -147,8 +147,11 @@ def select(
 
 def _row(row: tuple[Any, ...], origin: str) -> RunRow:
     *plain, opener, closed, good = row
-    ending = None if closed is None else msgspec.json.decode(closed, type=Closed)
-    return RunRow(*(*plain, msgspec.json.decode(opener, type=Opener), ending, bool(good), origin))
+    try:
+        ending = None if closed is None else msgspec.json.decode(closed, type=Closed)
+        return RunRow(*(*plain, msgspec.json.decode(opener, type=Opener), ending, bool(good), origin))
+    except msgspec.DecodeError as error:
+        raise Damaged(f"the run {plain[0]}: {error}") from error
 
 
 def _number(connection: "Connection", run_id: str) -> int:

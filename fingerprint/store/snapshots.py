@@ -8,7 +8,7 @@ import msgspec
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Key, Outcome, Provenance, Reading, Snapshot
 from fingerprint.store import blobs
-from fingerprint.store.errors import StoreError
+from fingerprint.store.errors import Damaged, StoreError
 from fingerprint.store.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -128,6 +128,8 @@ def _readings(connection: "Connection", manifest: int, volatile: bytes) -> dict[
         entries[area, target] = (outcome, None if blob[0] is None else blobs.blob_of_row(*blob))
     readings: dict[Key, Reading] = {}
     for line in _lines.decode(volatile):
+        if (line.area, line.target) not in entries:
+            raise Damaged(f"the section {line.area} of a snapshot is in no manifest")
         outcome, lasting = entries[line.area, line.target]
         readings[Key(line.area, line.target)] = Reading(outcome, line.detail, line.duration_ms, lasting, line.volatile)
     return readings

@@ -11,6 +11,7 @@ import msgspec
 from fingerprint.runs.record import AnyRecord, Closed, Marked, Noted, Opened
 from fingerprint.snapshot import Snapshot
 from fingerprint.store import house, runs, snapshots, transfer
+from fingerprint.store.bundle import Export
 from fingerprint.store.database import PATIENCE_SECONDS, Database, InMemory
 from fingerprint.store.errors import StoreError
 from fingerprint.store.house import Removed
@@ -181,6 +182,14 @@ class Store:
         """
         from fingerprint.store import foreign
 
-        bundle = foreign.read(path)
+        return self._take_in(foreign.read(path), name)
+
+    def import_bytes(self, data: bytes, called: str, name: str | None = None) -> Imported:
+        """The same of a file's content. called: what messages call it."""
+        from fingerprint.store import foreign
+
+        return self._take_in(foreign.parsed(data, called), name)
+
+    def _take_in(self, bundle: Export, name: str | None) -> Imported:
         with self._database.writing(durable=self.origin != "file") as connection:
             return transfer.take_in(connection, bundle, name, self.origin)

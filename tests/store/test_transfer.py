@@ -1,15 +1,21 @@
 """Out of one store, into another; and files that are not what they should be."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
-from fingerprint.store import Store, StoreError
-from tests.store.samples import short_run, snapshot, store_at, whole_run
+from fingerprint.runs.record import Distribution, Growth
+from fingerprint.store import Store, StoreError, foreign
+from tests.store.samples import opened, short_run, snapshot, store_at, whole_run
+
+GROWTH = to_builtins(Growth(3, 9, 6, 60.0))
+NO_QUANTILES = to_builtins(Distribution(7, 4.0, ()))
 
 
 @pytest.fixture
@@ -127,6 +133,12 @@ def change(document: Any, place: str, value: Any) -> None:
         ("runs.0.records", [], "runs.0.records"),
         ("runs.0.records.0", ..., "its first record is not `opened`"),
         ("runs.0.records.0.record", "danced", r"runs\[0\].records\[0\]"),
+        ("runs.0.records.1", to_builtins(opened()), "or another one is too"),
+        ("runs.0.records.4.facts", {"bus//heat": GROWTH}, "run .*, record 4: 'bus//heat' has an empty segment"),
+        ("runs.0.records.4.facts", {"bus/heat": NO_QUANTILES}, "bus/heat has 0 quantiles, not 7"),
+        ("runs.0.records.0.at", -1, "run .*, record 0: -1 is no time"),
+        ("runs.0.records.0.at", 1 << 63, "is no time"),
+        ("runs.0.records.0.vary", ["cpu//x"], "run .*, record 0: 'cpu//x' has an empty segment"),
         ("runs.0.records.0.at", "noon", r"runs\[0\].records\[0\].at"),
         ("runs.0.records.0.opener", ..., "opener"),
         ("snapshots.0", ..., "its snapshot .* is missing"),
@@ -163,10 +175,20 @@ def test_a_file_of_another_kind_is_refused_in_one_sentence(target: Store, file: 
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_no_file_is_refused(target: Store, tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "gone.json"):
-        with pytest.raises(StoreError, match="is no file"):
-            target.import_file(path)
+@pytest.mark.parametrize(
+    ("path", "says"), [("", "Is a directory"), ("gone.json", "No such file"), ("pipe", "no regular file")]
+)
+def test_what_is_no_file_is_refused(target: Store, tmp_path: Path, path: str, says: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match=f"^{tmp_path / path} .*{says}"):
+        target.import_file(tmp_path / path)
+
+
+def test_more_than_anybody_exports_is_refused_unread(target: Store, file: Path) -> None:
+    with file.open("wb") as sparse:
+        sparse.truncate(foreign.SIZE_CAP + 1)
+    with pytest.raises(StoreError, match="is larger than 256 MiB: export fewer runs"):
+        target.import_file(file)
 
 
 @given(cut=st.integers(0, 10_000), insert=st.binary(max_size=3), length=st.integers(0, 20))
