@@ -60,7 +60,7 @@ def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
 
 
 def _row(document: dict[str, Any]) -> tuple[str, ...]:
-    from fingerprint.report.values import moment
+    from fingerprint.explain.contract import moment
 
     seconds = (document["last_at"] - document["opened_at"]) / 1e9
     marks = ["good"] * document["good"] + [document["origin"]] * (document["origin"] != "user")

@@ -4,6 +4,7 @@ Its schema is published (`fingerprint schema diff`). Adding a field is safe; ren
 needs a new number in `schema`.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -13,6 +14,12 @@ from fingerprint.metrics import Better
 from probes.kit.facts import Kind
 
 SCHEMA: Literal["fingerprint.diff/1"] = "fingerprint.diff/1"
+
+
+def moment(ns: int) -> str:
+    """How a time since 1970 is written, here and in every report: UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ns // 1_000_000_000))
+
 
 Likelihood = Literal["likely", "possible", "unlikely"]
 MetricVerdict = Literal["worse", "better", "same", "changed", "unassessed"]

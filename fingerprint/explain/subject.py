@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fingerprint.explain.contract import Attempt, Side
-from fingerprint.explain.values import moment
+from fingerprint.explain.contract import Attempt, Side, moment
 from fingerprint.runs.effective import Effective
 from fingerprint.runs.run import Run
 

@@ -6,10 +6,10 @@ from shlex import quote
 from typing import Any
 
 from fingerprint.diff.changes import Change, Folded, Unsteady
-from fingerprint.explain.contract import ChangedFact, Suspect
+from fingerprint.explain.contract import ChangedFact, Suspect, moment
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
-from fingerprint.explain.values import moment, plain
+from fingerprint.explain.values import plain
 from probes.kit.facts import Gap, Map, Redacted, Section
 
 NO_BOUND = "no bound known"

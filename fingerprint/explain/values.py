@@ -1,6 +1,5 @@
 """Values as the contract writes them, and as a sentence does."""
 
-from datetime import datetime, timezone
 from typing import Any
 
 from fingerprint.diff.changes import Unsteady
@@ -46,11 +45,6 @@ def _marked(value: dict[str, Any]) -> str:
     if "during" in value:
         return " then ".join(map(words, value["during"]))
     return "private" if "redacted" in value else "present"
-
-
-def moment(ns: int) -> str:
-    """UTC, to the second."""
-    return datetime.fromtimestamp(ns / 1e9, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def percent(ratio: float) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.console import ConsoleRenderable
 
+from fingerprint.explain.contract import moment
 from fingerprint.report import sections
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.report.values import before_after, in_words, moment, quantity
+from fingerprint.report.values import before_after, in_words, quantity
 from probes.kit.paths import parse_glob, parse_path
 
 

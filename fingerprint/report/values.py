@@ -6,7 +6,6 @@ be taken for one of these, or holds what a terminal would act on.
 
 import json
 import re
-import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
@@ -38,11 +37,6 @@ def before_after(before: Any, after: Any, unit: str = "") -> str:
 def in_words(value: Any) -> str:
     """One value by itself."""
     return _cut(_plain(value), 0)
-
-
-def moment(ns: int) -> str:
-    """Local time, to the second, with its zone."""
-    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(ns / 1e9))
 
 
 def quantity(number: float, unit: str) -> str:
