@@ -22,7 +22,16 @@ def compared(
     from fingerprint.explain import explain
 
     one, other = _both(invocation.stores, a, b)
-    return explain(subject(one), subject(other), history(invocation.stores, one, other), metric=metric, waivers=vary)
+    sides = subject(one), subject(other)
+    if metric is not None:
+        _check_metric(metric, sides)
+    return explain(*sides, history(invocation.stores, one, other), metric=metric, waivers=vary)
+
+
+def _check_metric(name: str, sides: "Sequence[Subject]") -> None:
+    measured = sorted({known for side in sides for run in side.attempts for known in run.metrics})
+    if name not in measured:
+        raise Trouble(f"--metric {name} was measured in neither run: there are {', '.join(measured) or 'none'}")
 
 
 def _both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Found"]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fingerprint.cli.options import GLOB, RUN, output_format
+from fingerprint.cli.options import GLOB, RUN, TEXT, output_format
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ fingerprint diff @good @ --format json""",
 )
 @click.argument("a", type=RUN, required=False)
 @click.argument("b", type=RUN, required=False)
-@click.option("--metric", metavar="NAME", help="Look at this metric alone.")
+@click.option("--metric", metavar="NAME", type=TEXT, help="Look at this metric alone.")
 @click.option("--vary", multiple=True, type=GLOB, help="A change that is intended; may be repeated.")
 @click.option(
     "--exit-on", type=click.Choice(["any", "facts", "metrics", "nothing"]), default="any", show_default=True,

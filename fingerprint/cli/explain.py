@@ -2,6 +2,7 @@
 
 import click
 
+from fingerprint.cli.options import FACT
 from fingerprint.cli.verb import Verb
 
 
@@ -10,7 +11,7 @@ from fingerprint.cli.verb import Verb
     examples="""\
 fingerprint explain memory/transparent_hugepage/enabled""",
 )
-@click.argument("path")
+@click.argument("path", type=FACT)
 def command(path: str) -> None:
     """Say of one fact what it is, why it is read, from where, and how to put it back."""
     from fingerprint.catalog import explain

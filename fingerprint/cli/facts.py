@@ -6,6 +6,7 @@ import click
 
 from fingerprint.cli.options import GLOB, output_format
 from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
 
 
 @click.command(
@@ -22,9 +23,13 @@ def command(pattern: str | None, form: str) -> None:
     from fingerprint.catalog import facts, find, markdown
 
     if form == "markdown":
+        if pattern:
+            raise click.UsageError("--format markdown is the page of all facts: give no PATTERN with it")
         click.echo(markdown(), nl=False)
         return
     found = find(pattern) if pattern else facts()
+    if not found:
+        raise Trouble(f"no fact is matched by '{pattern}': `fingerprint facts` lists all")
     if form == "json":
         import msgspec
 

@@ -1,12 +1,13 @@
 """fingerprint import."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from fingerprint.cli.options import quiet
+from fingerprint.cli.options import TEXT, quiet
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ fingerprint import friday.json
 fingerprint import fingerprint-run-A.jsonl --name run-A""",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=Path))
-@click.option("--name", help="What its runs are called here.")
+@click.option("--name", metavar="NAME", type=TEXT, help="What its runs are called here.")
 @quiet()
 def command(files: tuple[Path, ...], name: str | None, quiet: bool) -> None:
     """Take in exported files, and what a run could not write into its store."""
@@ -31,13 +32,13 @@ def command(files: tuple[Path, ...], name: str | None, quiet: bool) -> None:
         for file in files:
             imported = store.import_file(_on_disk(file), name)
             if not quiet:
-                click.echo(f"{file}: {in_words(imported)}")
+                click.echo(f"{file}: {in_words(imported, [str(store.run(known)) for known in imported.known])}")
 
 
-def in_words(imported: "Imported") -> str:
-    """What is new, and what was here already."""
+def in_words(imported: "Imported", known: Sequence[str]) -> str:
+    """What is new, and what was here already, under the names that it has here."""
     new = ", ".join(map(str, imported.runs)) or "no new run"
-    return f"{new}, {imported.snapshots} new snapshots, {len(imported.known)} already here"
+    return f"{new}, {imported.snapshots} new snapshots" + (f"; already here: {', '.join(known)}" if known else "")
 
 
 def _on_disk(file: Path) -> Path:

@@ -71,7 +71,7 @@ def _did_you_mean(word: str, words: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(word, words, n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    return f", but '{near[0]}'" if near else ""
 
 
 @click.group(cls=Verbs, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -133,12 +133,12 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _fill_streams() -> None:
-    """Whichever of descriptors 0 to 2 was closed would become a file of ours: reading it gives nothing, writing fails."""
+    """A closed descriptor of 0 to 2 would become a file of ours: it is filled so that reading gives nothing."""
     while (fd := os.open(os.devnull, os.O_RDONLY)) <= 2:
         pass
     os.close(fd)
-    sys.stdin = sys.stdin or open(0, closefd=False)
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115  # until the end
 
 
 def _drop_output() -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from fingerprint.cli.options import RUN
+from fingerprint.cli.options import RUN, TEXT
 from fingerprint.cli.verb import Verb
 
 
@@ -11,7 +11,7 @@ from fingerprint.cli.verb import Verb
     examples="fingerprint note run-B 'after the BIOS update'",
 )
 @click.argument("run", type=RUN)
-@click.argument("text")
+@click.argument("text", type=TEXT)
 def command(run: str, text: str) -> None:
     """Write a remark beside a run; `show` prints it."""
     from fingerprint.cli.invocation import Invocation

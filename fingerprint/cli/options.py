@@ -20,23 +20,61 @@ def quiet() -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help="Print nothing but troubles.")
 
 
-class RunArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.5 on, and not at run time before
-    """A run as store/refs.py understands it; completes the names of the store."""
+class Text(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.5 on, and not at run time before
+    """What is stored or compared as text; a word of a command line can be any bytes."""
+
+    name = "TEXT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{text!a} is not UTF-8", param, ctx)
+        return text
+
+
+class RunArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A run as store/refs.py understands it; completes the names of the store, else files."""
 
     name = "RUN"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from fingerprint.cli.invocation import Invocation
-        from fingerprint.store import StoreError
-
-        try:
-            names = {row.name for row in Invocation().stores.runs()}
-        except StoreError:
-            return []
-        return [CompletionItem(name) for name in sorted(names | {"@", "@good"}) if name.startswith(incomplete)]
+        names = [name for name in (*RELATIVE, *_stored(incomplete)) if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]
 
 
-class GlobArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+def _stored(incomplete: str) -> list[str]:
+    """Names of series, or of their attempts where one is being written. Nothing where the store cannot be read."""
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.trouble import Trouble
+
+    try:
+        rows = Invocation().stores.runs()
+    except Trouble:
+        return []
+    return sorted({str(row) if "#" in incomplete else row.name for row in rows})
+
+
+class CommandArgument(click.types.UnprocessedParamType):
+    """A word of a command, whatever bytes it is; completes files."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+class FactArgument(Text):
+    """A fact's path; completes those that are declared."""
+
+    name = "PATH"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from fingerprint.catalog import facts
+
+        return [CompletionItem(fact.path) for fact in facts() if fact.path.startswith(incomplete)]
+
+
+class GlobArgument(FactArgument):
     """A glob over fact paths, given on as it was written."""
 
     name = "GLOB"
@@ -45,10 +83,37 @@ class GlobArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         from probes.kit.paths import parse_glob
 
         try:
-            return parse_glob(value).text
+            return parse_glob(super().convert(value, param, ctx)).text
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
+class AreaArgument(Text):
+    """An area that is about the host itself: the others are about a process, and `run` reads them."""
+
+    name = "AREA"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        area = super().convert(value, param, ctx)
+        if area not in _host_areas():
+            self.fail(f"there is no area '{area}' of the host: there are {', '.join(_host_areas())}", param, ctx)
+        return area
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(area) for area in _host_areas() if area.startswith(incomplete)]
+
+
+def _host_areas() -> tuple[str, ...]:
+    from fingerprint.cli.invocation import host_areas
+    from probes.kit.probe import discover
+
+    return host_areas(discover())
+
+
+RELATIVE = ("@", "@-1", "@good")
+TEXT = Text()
 RUN = RunArgument()
+COMMAND = CommandArgument()
+FACT = FactArgument()
 GLOB = GlobArgument()
+AREA = AreaArgument()

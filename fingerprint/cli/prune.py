@@ -19,7 +19,9 @@ fingerprint prune --older-than 90d
 fingerprint prune --keep-last 20""",
 )
 @click.option("--older-than", "age", metavar="AGE", help="Only what is older: 30m, 12h, 90d, 8w.")
-@click.option("--keep-last", type=click.IntRange(min=0), default=0, help="Keep this many of each benchmark.")
+@click.option(
+    "--keep-last", metavar="N", type=click.IntRange(min=0), default=0, help="Keep this many of each benchmark."
+)
 @click.option("--also-good", is_flag=True, help="Remove runs marked good too.")
 @quiet()
 def command(age: str | None, keep_last: int, also_good: bool, quiet: bool) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from fingerprint.cli.options import AREA
 from fingerprint.cli.verb import Verb
 
 
@@ -14,8 +15,14 @@ fingerprint record my-host
 fingerprint record their-host --root unpacked/     (a tree of /proc and /sys from elsewhere)""",
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--root", default="/", metavar="TREE", help="Read below this folder instead of this machine.")
-@click.option("--area", "only", multiple=True, metavar="AREA", help="Record this area alone; may be repeated.")
+@click.option(
+    "--root",
+    default="/",
+    metavar="TREE",
+    type=click.Path(exists=True, file_okay=False),
+    help="Read below this folder instead of this machine.",
+)
+@click.option("--area", "only", multiple=True, type=AREA, help="Record this area alone; may be repeated.")
 def command(folder: Path, root: str, only: tuple[str, ...]) -> None:
     """Record all that the probes read here, so that it can be replayed elsewhere."""
     from fingerprint.cli.invocation import Invocation, host_areas

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from fingerprint.cli.options import GLOB
+from fingerprint.cli.options import COMMAND, GLOB, TEXT
 from fingerprint.cli.saying import say
 from fingerprint.cli.verb import Verb
 
@@ -31,10 +31,12 @@ fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh""",
     },
 )
 @click.option("--name", metavar="NAME", help="What to call it; using a name again adds an attempt.  [default: CMD's]")
-@click.option("--benchmark", metavar="B", help="What history groups it by.  [default: from CMD and its arguments]")
+@click.option(
+    "--benchmark", metavar="B", type=TEXT, help="What history groups it by.  [default: from CMD and its arguments]"
+)
 @click.option("--vary", multiple=True, type=GLOB, help="Facts whose change is intended; may be repeated.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
-@click.argument("cmd", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("cmd", nargs=-1, required=True, type=COMMAND)
 def command(
     name: str | None, benchmark: str | None, vary: tuple[str, ...], quiet: bool, cmd: tuple[str, ...]
 ) -> NoReturn:

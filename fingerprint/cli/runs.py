@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fingerprint.cli.options import output_format
+from fingerprint.cli.options import TEXT, output_format
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ HEADER = ("run", "started", "for", "ended", "benchmark", "host", "id", "")
 fingerprint runs
 fingerprint runs --good --limit 5 --format json""",
 )
-@click.option("--name", help="Only the attempts of this series.")
-@click.option("--benchmark", help="Only runs of this benchmark.")
+@click.option("--name", metavar="NAME", type=TEXT, help="Only the attempts of this series.")
+@click.option("--benchmark", metavar="B", type=TEXT, help="Only runs of this benchmark.")
 @click.option("--good", is_flag=True, default=None, help="Only those marked good.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest this many.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="The newest this many."
+)
 @output_format("text", "json")
 def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, form: str) -> None:
     """List the runs that are kept, the newest last."""
@@ -62,7 +64,8 @@ def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
 def _row(document: dict[str, Any]) -> tuple[str, ...]:
     from fingerprint.explain.contract import moment
 
-    seconds = (document["last_at"] - document["opened_at"]) / 1e9
+    end = document["closed"]["at"] if document["closed"] else document["last_at"]  # a note or mark comes later
+    seconds = (end - document["opened_at"]) / 1e9
     marks = ["good"] * document["good"] + [document["origin"]] * (document["origin"] != "user")
     name, started = f"{document['name']}#{document['attempt']}", moment(document["opened_at"])
     where = (document["benchmark"], document["host"], document["id"])

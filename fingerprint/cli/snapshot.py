@@ -4,8 +4,10 @@ import json
 
 import click
 
-from fingerprint.cli.options import output_format, quiet
+from fingerprint.cli.options import AREA, output_format, quiet
 from fingerprint.cli.verb import Verb
+
+SECONDS = click.FloatRange(0, 3600, min_open=True)
 
 
 @click.command(
@@ -15,11 +17,16 @@ fingerprint snapshot
 fingerprint snapshot --area cpu --area memory --format json
 fingerprint snapshot --replay my-host      (made by: fingerprint record my-host)""",
 )
-@click.option("--area", "only", multiple=True, metavar="AREA", help="Read this area alone; may be repeated.")
-@click.option("--budget", type=float, metavar="SECONDS", help="Give up what is not read by then.  [default: 5]")
+@click.option("--area", "only", multiple=True, type=AREA, help="Read this area alone; may be repeated.")
+@click.option(
+    "--budget", type=SECONDS, metavar="SECONDS", help="Give up what is not read by then.  [default: budget_s]"
+)
 @click.option("--no-store", is_flag=True, help="Print it and keep nothing.")
 @click.option(
-    "--replay", type=click.Path(), metavar="FOLDER", help="Read a recording instead of this machine, and keep nothing."
+    "--replay",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Read a recording instead of this machine, and keep nothing.",
 )
 @output_format("text", "json")
 @quiet()

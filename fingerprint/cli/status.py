@@ -30,7 +30,7 @@ def command(form: str) -> None:
     earlier = _earlier(invocation)
     if earlier is None:
         if form == "json":
-            click.echo('{"schema": "fingerprint.diff/1", "a": null}')
+            click.echo("null")
         else:
             click.echo(
                 "no run is kept yet, so there is nothing to compare this host with: fingerprint run --name run-A -- CMD"

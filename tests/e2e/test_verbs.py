@@ -1,0 +1,106 @@
+"""What the verbs say and refuse, as a newcomer meets it."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.e2e.conftest import Cli
+
+NOT_UTF8 = b"cpu/\xff".decode(errors="surrogateescape")
+
+
+def completed(fingerprint: Cli, *words: str) -> list[str]:
+    """What bash would offer for the last word."""
+    asked = {"COMP_WORDS": "\n".join(("fingerprint", *words)), "COMP_CWORD": str(len(words))}
+    program = {"_FINGERPRINT_COMPLETE": "bash_complete", **asked}
+    lines = fingerprint(env=program, status=0).stdout.splitlines()
+    return [line.partition(",")[2] for line in lines if not line.startswith("file,")]
+
+
+def started_and_ended(fingerprint: Cli, *names: str) -> None:
+    for name in names:
+        fingerprint("run", "-q", "--name", name, "--", "true")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("note", "run-A", NOT_UTF8),
+        ("runs", "--name", NOT_UTF8),
+        ("runs", "--benchmark", NOT_UTF8),
+        ("facts", NOT_UTF8),
+        ("explain", NOT_UTF8),
+        ("show", "run-A", "--facts", NOT_UTF8),
+        ("diff", "run-A", "run-A", "--metric", NOT_UTF8),
+        ("import", "file.json", "--name", NOT_UTF8),
+        ("snapshot", "--area", NOT_UTF8),
+    ],
+)
+def test_text_that_is_no_utf8_is_refused_in_words(fingerprint: Cli, words: Sequence[str]) -> None:
+    told = fingerprint(*words, status=2).stderr
+    assert "is not UTF-8" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("flag", ["--benchmark", "--vary"])
+def test_run_refuses_it_before_the_command_starts(fingerprint: Cli, flag: str) -> None:
+    told = fingerprint("run", flag, NOT_UTF8, "--", "touch", "started", status=125).stderr
+    assert "is not UTF-8" in told
+    assert not (fingerprint.home / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("facts", "nothing/**"), "no fact is matched by 'nothing/**'"),
+        (("facts", "cpu/**", "--format", "markdown"), "give no PATTERN with it"),
+        (("snapshot", "--area", "process"), "there is no area 'process' of the host: there are cpu,"),
+        (("record", "here", "--root", "missing"), "'missing' does not exist"),
+        (("snapshot", "--budget", "-1"), "Invalid value for '--budget'"),
+        (("rum",), "There is no verb 'rum', but 'rm'"),
+    ],
+)
+def test_what_means_nothing_is_told_with_what_there_is(fingerprint: Cli, words: Sequence[str], told: str) -> None:
+    assert told in fingerprint(*words, status=2).stderr
+
+
+def test_a_metric_that_was_not_measured_is_no_empty_answer(fingerprint: Cli) -> None:
+    started_and_ended(fingerprint, "run-A", "run-B")
+    told = fingerprint("diff", "run-A", "run-B", "--metric", "verify_ms", status=2).stderr
+    assert "--metric verify_ms was measured in neither run: there are cpu_time, exit_status, " in told
+
+
+def test_a_later_mark_does_not_make_a_run_longer(fingerprint: Cli) -> None:
+    started_and_ended(fingerprint, "run-A")
+    before = fingerprint("runs").stdout.split("\n")[1]
+    fingerprint("note", "run-A", "a remark")
+    fingerprint("good", "run-A", "-q")
+    assert fingerprint("runs").stdout.split("\n")[1] == f"{before}  good"
+
+
+def test_status_as_json_without_a_run_is_null_and_claims_no_schema(fingerprint: Cli) -> None:
+    assert json.loads(fingerprint("status", "--format", "json").stdout) is None
+
+
+def test_import_names_what_is_here_already(fingerprint: Cli) -> None:
+    started_and_ended(fingerprint, "run-A")
+    fingerprint("export", "run-A", "-o", "file.json")
+    told = fingerprint("import", "file.json", "--name", "other").stdout
+    assert told == "file.json: no new run, 0 new snapshots; already here: run-A#1\n"
+
+
+def test_completion_offers_verbs_runs_attempts_facts_and_areas(fingerprint: Cli) -> None:
+    started_and_ended(fingerprint, "run-A", "run-B", "run-A")
+    assert completed(fingerprint, "re") == ["rename", "record"]
+    assert completed(fingerprint, "diff", "run") == ["run-A", "run-B"]
+    assert completed(fingerprint, "diff", "run-B", "run-A#") == ["run-A#1", "run-A#2"]
+    assert completed(fingerprint, "show", "@") == ["@", "@-1", "@good"]
+    assert completed(fingerprint, "explain", "cpu/onl") == ["cpu/online"]
+    assert completed(fingerprint, "facts", "cpu/onl") == ["cpu/online"]
+    assert completed(fingerprint, "snapshot", "--area", "c") == ["cpu"]
+
+
+def test_completion_is_silent_where_the_settings_are_refused(fingerprint: Cli) -> None:
+    fingerprint.env["FINGERPRINT_BUDGET_S"] = "soon"
+    assert completed(fingerprint, "show", "run") == []
