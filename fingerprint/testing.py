@@ -20,7 +20,7 @@ import msgspec
 from probes.kit.facts import Gap, Seen
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, discover
-from probes.kit.redact import Redactor
+from probes.kit.redact import Redactor, is_secret_name
 
 R = TypeVar("R")
 
@@ -28,6 +28,7 @@ RECORDING = "recording.json"
 SNAPSHOT = "snapshot.json"
 HOSTNAME = "/proc/sys/kernel/hostname"
 NOT_RECORDED = Gap("not_read", "not recorded")
+REDACTED = "redacted"
 
 Folder = Union[str, os.PathLike[str]]
 # (call, key) -> the answer, as Host's method of that name returns it.
@@ -50,10 +51,13 @@ class Recorder(Host):
 
 
 class Replay(Host):
-    """Answers from a recording, and `not_read` to everything else. It never touches the machine."""
+    """Answers from a recording, and `not_read` to everything else. It never touches the machine.
+
+    Its redactor's key is no secret, so that each replay gives the same section: a recording holds none either.
+    """
 
     def __init__(self, answers: Answers) -> None:
-        super().__init__()
+        super().__init__(redactor=Redactor(b"replay"))
         self._answers = answers
 
     def _ask(self, call: str, key: str, live: Callable[[], Seen[R]]) -> Seen[R]:
@@ -173,9 +177,14 @@ def anonymised(answers: Answers, stand_ins: Mapping[str, str] | None = None) -> 
     words = {**_hostname(answers), **(stand_ins or {})}
     replace = _Replacing(words)
     return {
-        (call, replace(key)): _answer(call, _mapped(msgspec.to_builtins(answer), replace))
+        (call, replace(key)): _answer(call, _mapped(msgspec.to_builtins(_without_secret(key, answer)), replace))
         for (call, key), answer in sorted(answers.items(), key=lambda item: item[0])
     }
+
+
+def _without_secret(key: str, answer: Any) -> Any:
+    """The content of a file that is named after a secret, e.g. a module's parameter `password`, goes whole."""
+    return REDACTED if isinstance(answer, str) and is_secret_name(key.rpartition("/")[2]) else answer
 
 
 def _hostname(answers: Answers) -> dict[str, str]:
@@ -232,4 +241,4 @@ class _Replacing:
         parts = re.split(r"([\s\0]+)", text)
         shown = self._redactor.arguments(parts[::2])
         for index, part in enumerate(parts):
-            yield part if index % 2 or shown[index // 2] == part else "redacted"
+            yield part if index % 2 or shown[index // 2] == part else REDACTED

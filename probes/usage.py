@@ -14,6 +14,7 @@ from probes.process.tree import family
 
 _TICK = 10  # ms: USER_HZ is 100 on every architecture that serves
 _ENDED = Gap("absent", "the process ended")
+_NOT_COUNTED = Gap("unsupported", "cgroup v1 counts kills since Linux 4.13")
 
 
 class CgroupUsage(Section):
@@ -249,5 +250,5 @@ def _events(host: Host, at: Groups) -> Seen[Map[Seen[int]]]:
     own = at.folders[0]
     if at.version == 2:
         return then(host.text(f"{own}/memory.events"), lambda text: Map(_words(text)))
-    killed = then(host.text(f"{own}/memory.oom_control"), lambda text: _words(text)["oom_kill"])
+    killed = then(host.text(f"{own}/memory.oom_control"), lambda text: _words(text).get("oom_kill", _NOT_COUNTED))
     return Map({"max": host.number(f"{own}/memory.failcnt"), "oom_kill": killed})

@@ -197,6 +197,19 @@ def test_a_secret_on_the_kernel_command_line_is_in_neither_file(tmp_path: Path) 
     assert SECRET not in written
 
 
+def test_a_secret_parameter_of_a_module_is_in_neither_file_and_replays_alike(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/module/cifs/parameters"
+    folder.mkdir(parents=True)
+    (folder / "password").write_text(SECRET)
+    (folder / "mode").write_text("1")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/modules").write_text("cifs 1 0 - Live 0x0\n")
+    record(Host(root=str(tmp_path)), ["kernel"], str(tmp_path / "host"))
+    assert SECRET not in "".join(file.read_text() for file in (tmp_path / "host").iterdir())
+    first, second = (sections_of(Replay(load(str(tmp_path / "host"))), ["kernel"]) for _ in range(2))
+    assert first == second
+
+
 def test_a_recording_that_breaks_a_probe_shows_what_broke() -> None:
     sections = sections_of(Replay({("text", "/proc/cpuinfo"): 5}), ["cpu"])
     assert sections["cpu"]["failed"].startswith("TypeError: ")

@@ -14,7 +14,8 @@ _HIGHEST = 1 << 62  # v1 writes "no limit" as PAGE_COUNTER_MAX pages: 2^63 less 
 
 # Parts of a cgroup's path that are new at each login, start or job, and what is written for them: UUIDs of pods
 # and terminals; containers of docker, containerd, CRI-O and podman; systemd-run's units (run-r1f2.scope,
-# run-p12-i34.scope); logind's sessions; desktop scopes, which end in a pid; Slurm's jobs.
+# run-p12-i34.scope); logind's sessions; desktop scopes, which end in a pid; services that a socket starts for
+# each connection (ssh@3-192.0.2.1:22-192.0.2.2:51234.service); Slurm's jobs.
 _VOLATILE = tuple(
     (re.compile(pattern), stand_in)
     for pattern, stand_in in (
@@ -23,6 +24,7 @@ _VOLATILE = tuple(
         (r"\brun-[pru]?[0-9a-f]+(-i?\d+)?(?=\.(scope|service))", "run-N"),
         (r"\bsession-c?\d+(?=\.scope)", "session-N"),
         (r"-\d+(?=\.scope)", "-N"),
+        (r"@\d+-\S+:\d+-\S+:\d+(?=\.service)", "@N"),
         (r"\b(job_|step_|task_)\w+", r"\1N"),
     )
 )

@@ -130,6 +130,11 @@ def test_what_makes_no_sense_is_failed(tmp_path: Path) -> None:
         ("/user.slice/vte-spawn-3e1b2c4d-0000-1111-2222-333344445555.scope", "/user.slice/vte-spawn-ID.scope"),
         ("/app.slice/app-gnome-terminal-4711.scope", "/app.slice/app-gnome-terminal-N.scope"),
         ("/slurm/uid_1000/job_4711/step_0/task_1", "/slurm/uid_1000/job_N/step_N/task_N"),
+        (
+            "/system.slice/system-sshd.slice/sshd@3-192.0.2.1:22-192.0.2.2:51234.service",
+            "/system.slice/system-sshd.slice/sshd@N.service",
+        ),
+        ("/system.slice/inference@8000.service", "/system.slice/inference@8000.service"),
         ("/system.slice/inference.service", "/system.slice/inference.service"),
         ("/", "/"),
     ],

@@ -163,3 +163,19 @@ def test_in_v2_memory_is_told_by_the_group_and_throttling_by_all(tmp_path: Path)
     assert (group.memory_current, group.memory_peak) == (4096, 8192)
     assert not isinstance(group.memory_events, Gap)
     assert group.memory_events.items["high"] == 3
+
+
+def test_what_an_older_v1_kernel_does_not_count_is_unsupported(tmp_path: Path) -> None:
+    files = {
+        "proc/self/mountinfo": "34 23 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+        "proc/7/cgroup": "4:memory:/a\n",
+        "proc/7/stat": "7 (a) S 1 7 7 0 -1 0 0 0 3 0 10 5 1 1 20 0 2 0 99 0 0 " + "0 " * 15 + "0 0 0\n",
+        "sys/fs/cgroup/memory/a/memory.failcnt": "3\n",
+        "sys/fs/cgroup/memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    events = read(Host(str(tmp_path)), 7).cgroup.memory_events
+    assert not isinstance(events, Gap)
+    assert events.items == {"max": 3, "oom_kill": Gap("unsupported")}
