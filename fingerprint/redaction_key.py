@@ -30,7 +30,7 @@ def redaction_key(settings: Settings, environ: Mapping[str, str]) -> RedactionKe
     """The key in force. The user's own is made on first use; a shared one must be there."""
     try:
         if settings.redaction.key_file:
-            return RedactionKey(_shared(Path(settings.redaction.key_file).expanduser()))
+            return RedactionKey(_shared(Path(os.path.expanduser(settings.redaction.key_file))))
         return RedactionKey(_own(environ))
     except _Unusable as unusable:
         words = f"{unusable}; until then private values compare with no other run"
@@ -75,8 +75,10 @@ def _create(path: Path) -> None:
 
 def _read(path: Path, *, forbidden: int) -> bytes:
     """The file's content without surrounding white space."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_without_waiting) as file:
         info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise _Unusable(f"redaction key {path} is no regular file: copy the key there")
         if info.st_mode & forbidden:
             raise _Unusable(
                 f"redaction key {path} is open to others (mode {stat.S_IMODE(info.st_mode):o}): chmod 600 {path}"
@@ -85,3 +87,7 @@ def _read(path: Path, *, forbidden: int) -> bytes:
     if len(secret) < LEAST_BYTES:
         raise _Unusable(f"redaction key {path} holds fewer than {LEAST_BYTES} bytes: delete it, or copy the right one")
     return secret
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -8,6 +8,8 @@ Each source is decoded strictly by itself, so that whoever is refused is named. 
 only then, for the words.
 """
 
+import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 Hertz = Annotated[float, msgspec.Meta(gt=0, le=100)]
+FILES = ("store", "redaction.key_file")
+LARGEST = 1 << 20  # bytes of a config.toml; a file of another kind, or without an end, must not stop a run
 DEFAULT = "default"
 _PREFIX = "FINGERPRINT_"
 _NEAR = 0.85  # FINGERPRINT_API_KEY belongs to another product; only what is close to a name of ours is a slip
@@ -114,13 +118,36 @@ def _sources(environ: Mapping[str, str], flags: Mapping[str, Any]) -> Iterator[_
 
 def _file(path: Path) -> _Source:
     try:
-        return _Source(str(path), _toml(path.read_text(encoding="utf-8")))
+        source = _Source(str(path), _toml(_content(path).decode()))
     except (FileNotFoundError, NotADirectoryError):
         return _Source(str(path), {})
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror}): mend or remove it") from error
+    except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
+    _check_files(source)
+    return source
+
+
+def _content(path: Path) -> bytes:
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise SettingsError(f"{path} is no regular file: mend or remove it")
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise SettingsError(f"{path} is larger than {LARGEST >> 10} KiB: mend or remove it")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _check_files(source: _Source) -> None:
+    """A relative name in a file would mean another one in each working directory."""
+    for key, value in _flat(source.table).items():
+        if key in FILES and isinstance(value, str) and value and ("\0" in value or value[0] not in "/~"):
+            raise SettingsError(f"{source.name}: {key} is {value!r}, but must begin with / or ~/")
 
 
 def _toml(text: str) -> Mapping[str, Any]:
@@ -146,11 +173,14 @@ def _variables(environ: Mapping[str, str]) -> Iterator[_Source]:
 
 def _of_text(text: str, hint: Any) -> Any:
     """A variable's text as a file would write it; what does not fit stays text and is refused as such."""
+    if hint is str:
+        return text
+    text = text.encode("utf-8", "backslashreplace").decode()  # a variable can be any bytes
     if hint == tuple[str, ...]:
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return msgspec.convert(text, hint, strict=False)
-    except msgspec.ValidationError:
+        return float(text) if hint in (Seconds, Hertz) else text
+    except ValueError:
         return text
 
 

@@ -69,6 +69,12 @@ def test_without_a_place_for_it_the_key_lives_as_long_as_the_process(tmp_path: P
     assert "Not a directory" in blocked.trouble
 
 
+def test_a_key_that_is_no_file_is_told_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "team.key", 0o600)
+    assert "team.key is no regular file" in redaction_key(shared(tmp_path / "team.key"), {}).trouble
+    assert "Is a directory" in redaction_key(shared(tmp_path), {}).trouble
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
 def test_a_key_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     file = tmp_path / "team.key"

@@ -81,6 +81,9 @@ def test_a_list_in_the_environment_is_separated_by_commas() -> None:
         ("color = 'red'", "color is 'red', but must be 'auto', 'always' or 'never'"),
         ("sampling = 5", "sampling is 5, but must be a table"),
         ("'sampling.then_hz' = 5\nsampling = 3", "sampling is 3, but must be a table (and 1 more)"),
+        ("store = 'runs.db'", "store is 'runs.db', but must begin with / or ~/"),
+        (r'store = "/a\u0000b"', r"store is '/a\x00b', but must begin with / or ~/"),
+        ("[redaction]\nkey_file = 'team.key'", "redaction.key_file is 'team.key', but must begin with / or ~/"),
         ("store = {}", "store is {}, but must be a valid string"),
         ("[redaction]\nallow = 'A'", "redaction.allow is 'A', but must be a valid list"),
         ("[redaction]\nallow = ['A', 3]", "redaction.allow.1 is 3, but must be a valid string"),
@@ -103,12 +106,37 @@ def test_what_is_not_toml_or_not_text_is_told_with_the_file(tmp_path: Path) -> N
 
 def test_a_config_file_that_is_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "fingerprint/config.toml").mkdir(parents=True)
-    assert refusal({"XDG_CONFIG_HOME": str(tmp_path)}).endswith("config.toml cannot be read: Is a directory")
+    assert refusal({"XDG_CONFIG_HOME": str(tmp_path)}).endswith(
+        "config.toml cannot be read (Is a directory): mend or remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (os.mkfifo, "is no regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "is no regular file"),
+        (lambda path: path.symlink_to(path), "cannot be read (Too many levels of symbolic links)"),
+        (lambda path: path.write_bytes(bytes(2 << 20)), "is larger than 1024 KiB"),
+        (lambda path: path.write_text("a = " + "[" * 5000), "is not TOML"),
+    ],
+)
+def test_a_config_file_of_another_kind_is_told_at_once(tmp_path: Path, make: Any, words: str) -> None:
+    (tmp_path / "fingerprint").mkdir()
+    make(tmp_path / "fingerprint/config.toml")
+    told = refusal({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert f"config.toml {words}" in told
+    assert "\n" not in told
 
 
 def test_variables_and_flags_are_refused_by_their_own_names() -> None:
     told = refusal({"FINGERPRINT_BUDGET_S": "soon"})
     assert told == "FINGERPRINT_BUDGET_S: budget_s is 'soon', but must be a valid number"
+    told = refusal({"FINGERPRINT_SAMPLING_THEN_HZ": "0"})
+    assert told == "FINGERPRINT_SAMPLING_THEN_HZ: sampling.then_hz is 0.0, but must be greater than 0"
+    told = refusal({"FINGERPRINT_BUDGET_S": "\udcff"})
+    assert told == r"FINGERPRINT_BUDGET_S: budget_s is '\\udcff', but must be a valid number"
+    assert load({"FINGERPRINT_STORE": "runs.db"}).store == "runs.db"
     assert refusal({}, {"budget_s": -1}) == "--budget-s: budget_s is -1, but must be greater than 0"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fingerprint.folders import state_folder
-from fingerprint.store.errors import explained
+from fingerprint.store.errors import StoreError, explained
 
 # Shared between machines: the shared memory that SQLite's WAL needs reaches one kernel only
 # (https://sqlite.org/wal.html, "WAL does not work over a network filesystem").
@@ -24,7 +24,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """This user's store: $FINGERPRINT_STORE, else store.db in the state folder."""
     if chosen := environ.get("FINGERPRINT_STORE"):
-        return Path(chosen)
+        return Path(os.path.expanduser(chosen))  # a service manager's variable has met no shell
     return (state_folder(environ) or _NOWHERE) / "store.db"
 
 
@@ -36,19 +36,28 @@ def service_path() -> Path:
 def make_private(path: Path) -> None:
     """Creates folder (0700) and file (0600) where they are missing; SQLite gives its side files the file's mode.
 
+    A link is followed, so that it may be there before what it points to.
+
     A file that is there is not opened: to close it would drop the locks that this process holds on it
     (https://sqlite.org/howtocorrupt.html, 2.2).
     """
+    target = Path(os.path.realpath(path))
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.path.exists(target):
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         return  # another process was first, or the folder is a file, which SQLite will say
     except OSError as error:
         raise explained(OSError(f"unable to open: {error.strerror}"), path) from error
     if not os.access(path, os.W_OK):
         raise explained(OSError("readonly"), path)
+
+
+def check_kind(path: Path) -> None:
+    """Raises StoreError for a folder or device: what SQLite says of one is about permissions or the disk."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreError(f"{path} is no regular file, so no store: let FINGERPRINT_STORE name a file")
 
 
 def network_of(path: Path, mountinfo: str | None = None) -> str:

@@ -36,6 +36,77 @@ def test_the_path_follows_the_environment() -> None:
     assert default_path({"XDG_STATE_HOME": "s", "HOME": "/h"}) == Path("/h/.local/state/fingerprint/store.db")
 
 
+def test_a_tilde_that_met_no_shell_is_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_path({"FINGERPRINT_STORE": "~/runs.db"}) == tmp_path / "runs.db"
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/"])
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_device_or_folder_is_no_store(path: str, readonly: bool) -> None:
+    with pytest.raises(StoreError, match=f"^{path} is no regular file"):
+        Store.open(Path(path), readonly=readonly)
+
+
+def test_a_name_that_no_file_system_takes_is_told() -> None:
+    with pytest.raises(StoreError, match="xxx cannot be opened"):
+        Store.open(Path("x" * 300))
+    with pytest.raises(NoStore):
+        Store.open(Path("x" * 300), readonly=True)
+
+
+def test_a_link_may_be_there_before_its_store(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "disk" / "runs.db")
+    short_run(Store.open(tmp_path / "link.db"))
+    assert mode_of(tmp_path / "disk" / "runs.db") == 0o600
+    assert len(Store.open(tmp_path / "link.db", readonly=True).runs()) == 1
+
+
+DAMAGES = {
+    "UPDATE record SET body = x'78010203'": "is damaged",
+    "UPDATE record SET body = '{}'": "holds a record that this release does not know",
+    "UPDATE blob SET body = '{\"speed\":999}'": "has other content than its digest says",
+    "UPDATE blob SET gaps = '['": "holds what this release cannot read",
+    "UPDATE snapshot SET volatile = x'00'": "holds what this release cannot read",
+    "UPDATE snapshot SET provenance = '{}'": "holds what this release cannot read",
+    "UPDATE run SET opener = '{', closed = x'00'": "holds what this release cannot read .the run",
+    "DELETE FROM manifest_entry": "is in no manifest",
+    "DELETE FROM run_blob": "the blob .* is missing",
+    "DELETE FROM snapshot": "there is no snapshot",
+    "DROP TABLE run_blob": "no such table: run_blob",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_row_is_told_with_the_file_or_what_it_belongs_to(tmp_path: Path, damage: str) -> None:
+    store = store_at(tmp_path)
+    whole_run(store)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute(damage)
+        connection.commit()
+
+    def all_of_it() -> None:
+        for row in store.runs():
+            store.records(row.id)
+        for row in store.snapshots() or [snapshot()]:  # one that is not stored
+            store.snapshot(row.id)
+
+    with pytest.raises(StoreError, match=DAMAGES[damage]) as told:
+        all_of_it()
+    assert "\n" not in str(told.value)
+
+
+def test_pruning_meets_a_damaged_run_and_removes_nothing(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    whole_run(store)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("UPDATE run SET closed = x'00'")
+        connection.commit()
+    with pytest.raises(StoreError, match="holds what this release cannot read .the run"):
+        store.prune(keep_last=0)
+    assert len(store.snapshots()) == 2
+
+
 def test_without_home_the_user_database_tells_it() -> None:
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     assert default_path({}) == home / ".local/state/fingerprint/store.db"

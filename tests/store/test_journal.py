@@ -302,5 +302,5 @@ def fill(path: Path, room: int) -> None:
 
 def test_store_errors_are_the_only_ones_a_store_raises_for_its_file(tmp_path: Path) -> None:
     replace_by_folder(tmp_path / "store.db")
-    with pytest.raises(StoreError, match="cannot be opened"):
+    with pytest.raises(StoreError, match="is no regular file"):
         Store.open(tmp_path / "store.db")
