@@ -31,7 +31,7 @@ from probes.cpu.processor import (
     processor,
 )
 from probes.cpu.topology import Cache, Package, Smt, caches, cpus, domains, listed, online_cpus, packages, smt
-from probes.kit.facts import Map, Section, Seen, config, identity, seen_or, then
+from probes.kit.facts import Map, Section, Seen, config, identity, seen_or, state, then
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
 
@@ -47,25 +47,34 @@ class Cpu(Section):
     present: Seen[str] = identity("Counts change when a hypervisor adds or removes CPUs", f"{SYS_CPU}/present")
     online: Seen[str] = config(
         "CPUs that the scheduler may use; thread pools size themselves by their number", f"{SYS_CPU}/online",
-        follows=("cpu/smt/control", "cpu/present", "kernel/cmdline"), restore=f"echo 1 > {SYS_CPU}/cpuN/online",
+        follows=("cpu/smt/control", "cpu/present", "kernel/cmdline"),
+        restore="chcpu -e CPUS, or -d CPUS for those that were off",
     )  # fmt: skip
     offline: Seen[str] = config(
         "CPUs switched off, and those that firmware reserved but did not fill", f"{SYS_CPU}/offline", context=True,
         follows=("cpu/online", "cpu/smt/control"),
     )  # fmt: skip
-    threads: Seen[int] = identity(
-        "Online hardware threads", f"{SYS_CPU}/online", "CPUs", context=True, follows=("cpu/online", "cpu/smt/control")
+    threads: Seen[int] = state(
+        "Online hardware threads",
+        f"{SYS_CPU}/online",
+        "CPUs",
+        context=True,
+        follows=("cpu/online", "cpu/smt/control"),
+        settled="always",
     )
-    cores: Seen[int] = identity(
+    cores: Seen[int] = state(
         "Physical cores among the online threads: compute-bound host work scales with these, not with threads",
-        f"{SYS_CPU}/cpuN/topology/thread_siblings_list", "cores", follows=("cpu/online",),
+        f"{SYS_CPU}/cpuN/topology/thread_siblings_list", "cores", follows=("cpu/online",), settled="always",
     )  # fmt: skip
     smt: Smt = Smt()
     types: Seen[Map[CoreType]] = identity(
         "Hybrid hosts have fast and slow cores", "/sys/devices/cpu_core/cpus, /proc/cpuinfo"
     )
-    packages: Seen[Map[Package]] = identity(
-        "The sockets", f"{SYS_CPU}/cpuN/topology/physical_package_id", follows=("cpu/online",)
+    packages: Seen[Map[Package]] = state(
+        "The sockets",
+        f"{SYS_CPU}/cpuN/topology/physical_package_id",
+        follows=("cpu/online",),
+        settled="always",
     )
     caches: Seen[Map[Cache]] = identity("Which cache levels exist", f"{SYS_CPU}/cpuN/cache")
     isolated: Seen[str] = config(
@@ -82,10 +91,11 @@ class Cpu(Section):
         f"{SYS_CPU}/cpufreq/policyN/scaling_driver",
         follows=("cpu/intel_pstate/status", "cpu/amd_pstate/status", "kernel/cmdline", "kernel/release"),
     )  # fmt: skip
-    policies: Seen[Map[Policy]] = identity(
+    policies: Seen[Map[Policy]] = state(
         "Which frequency policies exist",
         f"{SYS_CPU}/cpufreq",
         follows=("cpu/scaling_driver", "cpu/online", "cpu/smt/control"),
+        settled="always",
     )
     boost: Seen[bool] = config(
         "Turbo as acpi-cpufreq, amd-pstate and cppc switch it: off, every core stays at its nominal clock",

@@ -69,9 +69,9 @@ class Policy(Section):
     cpuinfo_min_freq: Seen[int] = identity(
         "The hardware's lowest clock", f"{_POLICY}/cpuinfo_min_freq", "kHz", context=True
     )
-    cpuinfo_max_freq: Seen[int] = identity(
+    cpuinfo_max_freq: Seen[int] = state(
         "The hardware's highest clock; it falls to the base clock when turbo is off",
-        f"{_POLICY}/cpuinfo_max_freq", "kHz", follows=("cpu/scaling_driver", *_TURBO),
+        f"{_POLICY}/cpuinfo_max_freq", "kHz", follows=("cpu/scaling_driver", *_TURBO), settled="always",
     )  # fmt: skip
     bios_limit: Seen[int] = state(
         "Firmware lowers it on a lost power supply or a hot inlet, and no governor can exceed it",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from probes.cpu.processor import SYS_CPU
-from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, seen_or, then
+from probes.kit.facts import Gap, Map, Section, Seen, config, counter, seen_or, state, then
 from probes.kit.host import Host
 from probes.kit.parse import as_cpu_list
 
@@ -14,18 +14,23 @@ _DRIVER = ("cpu/idle/driver",)
 class IdleState(Section):
     """One idle state of a core type; latencies are those that the driver tells the governor."""
 
-    desc: Seen[str] = identity(
-        "Names the hardware state behind a generic name", f"{_STATE}/desc", context=True, follows=_DRIVER
+    desc: Seen[str] = state(
+        "Names the hardware state behind a generic name",
+        f"{_STATE}/desc",
+        context=True,
+        follows=_DRIVER,
+        settled="always",
     )
-    latency: Seen[int] = identity(
+    latency: Seen[int] = state(
         "The time to wake from it: 150-230 us from C6 made a server start 4-8x slower, and no profiler shows it",
-        f"{_STATE}/latency", "us", follows=_DRIVER,
+        f"{_STATE}/latency", "us", follows=_DRIVER, settled="always",
     )  # fmt: skip
-    residency: Seen[int] = identity(
+    residency: Seen[int] = state(
         "The governor enters it only for sleeps that it expects to last this long",
         f"{_STATE}/residency",
         "us",
         follows=_DRIVER,
+        settled="always",
     )
     disabled_on: Seen[str] = config(
         "A deep state disabled on some or all CPUs bounds their wake-up time at the price of power and turbo headroom",
@@ -47,7 +52,12 @@ class Idle(Section):
         f"{SYS_CPU}/cpuidle/current_governor",
         restore=f"echo {{value}} > {SYS_CPU}/cpuidle/current_governor",
     )
-    states: Seen[Map[IdleState]] = identity("Which idle states exist", f"{SYS_CPU}/cpuN/cpuidle", follows=_DRIVER)
+    states: Seen[Map[IdleState]] = state(
+        "Which idle states exist",
+        f"{SYS_CPU}/cpuN/cpuidle",
+        follows=_DRIVER,
+        settled="always",
+    )
     resume_latency_limits: Seen[Map[Seen[str]]] = config(
         "A CPU with a limit never enters states that wake slower (`n/a`: it never leaves polling)",
         f"{SYS_CPU}/cpuN/power/pm_qos_resume_latency_us, the CPUs that have one",

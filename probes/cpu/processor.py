@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from probes.kit.facts import Gap, Map, Section, Seen, config, identity, seen_or, telemetry, then
+from probes.kit.facts import Gap, Map, Section, Seen, config, identity, seen_or, state, telemetry, then
 from probes.kit.host import Host
 from probes.kit.parse import as_cpu_list, cpu_list
 
@@ -32,10 +32,11 @@ class Processor(Section):
         "/proc/cpuinfo; the distinct revisions where CPUs differ",
         follows=("cpu/firmware/bios_version",),
     )
-    flags: Seen[tuple[str, ...]] = identity(
+    flags: Seen[tuple[str, ...]] = state(
         "Math libraries pick AVX-512, AMX or SVE kernels at load time by these; hypervisors and boot options hide them",
         "/proc/cpuinfo, those common to all CPUs",
         follows=("cpu/processor/microcode", "kernel/release", "kernel/cmdline"),
+        settled="always",
     )
     hypervisor: Seen[bool] = identity(
         "A guest pays for exits, steal time and a virtual topology that need not match the silicon",
@@ -66,10 +67,11 @@ class CoreType(Section):
         "The scheduler places tasks by this relative capacity (1024 is the fastest core)",
         f"{SYS_CPU}/cpuN/cpu_capacity",
     )
-    base_frequency: Seen[int] = identity(
+    base_frequency: Seen[int] = state(
         "The clock that is guaranteed under full load; speed-select profiles change it",
         f"{SYS_CPU}/cpufreq/policyN/base_frequency",
         "kHz",
+        settled="always",
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from probes.cpu.processor import SYS_CPU
-from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, seen_or, then
+from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, seen_or, state, then
 from probes.kit.host import Host
 from probes.kit.parse import as_cpu_list, cpu_list, cpu_mask
 
@@ -45,11 +45,12 @@ class Cache(Section):
         f"{SYS_CPU}/cpuN/cache/indexM/size",
         "KiB",
     )
-    shared_by: Seen[int] = identity(
+    shared_by: Seen[int] = state(
         "More CPUs on one cache leave each a smaller share; a hypervisor may show another sharing than the silicon's",
         f"{SYS_CPU}/cpuN/cache/indexM/shared_cpu_list",
         "CPUs",
         follows=("cpu/online", "cpu/smt/control"),
+        settled="always",
     )
     line_size: Seen[int] = identity(
         "The grain of false sharing between threads",

@@ -21,7 +21,7 @@ TRACING = "/sys/kernel/tracing"
 class Clocksource(Section):
     current: Seen[str] = knob(
         f"{CLOCK}/current_clocksource",
-        "Without tsc each clock read is a system call: engines read it for every token",
+        "hpet and acpi_pm cost a system call at each look at the clock, and engines look for every token",
         follows=("kernel/clocksource/available",),
     )
     available: Seen[tuple[str, ...]] = state(

@@ -10,17 +10,35 @@ Limit = Union[int, Literal["unlimited"]]
 
 _STATUS = "/proc/PID/status"
 
+# What a process is started with comes from the code, arguments, variables and folder of those that start it.
+_STARTERS = (
+    "process/**/program/*",
+    "process/**/arguments",
+    "process/**/env/*",
+    "process/**/cwd",
+    "process/**/git/commit",
+    "process/**/git/dirty",
+)
+_SEARCHED_BY = (*_STARTERS, "process/**/activation/*")
+
 
 class Program(Section):
     """The file whose code was to run: the script where an interpreter runs one, else the executable."""
 
     path: Seen[str] = config(
-        "Which file runs; another release or build mostly comes under another path", "/proc/PID/exe, /proc/PID/cmdline"
+        "Which file runs; another release or build mostly comes under another path",
+        "/proc/PID/exe, /proc/PID/cmdline",
+        follows=_SEARCHED_BY,
     )
     sha256: Seen[str] = config(
         "A file rebuilt or edited in place keeps path and arguments while its code is another",
         "/proc/PID/exe, or the script's file",
-        follows=("process/*/program/path", "process/*/git/commit"),
+        follows=(
+            "process/*/program/path",
+            "process/*/git/commit",
+            "process/**/git/commit",
+            "process/**/git/dirty",
+        ),
     )
 
 
@@ -28,12 +46,14 @@ class Interpreter(Section):
     """The executable that runs the script; all absent where the program is the executable itself."""
 
     environment: Seen[str] = config(
-        "A Python environment fixes every library that the program imports", "argv[0], pyvenv.cfg"
+        "A Python environment fixes every library that the program imports",
+        "argv[0], pyvenv.cfg",
+        follows=_SEARCHED_BY,
     )
     path: Seen[str] = config(
         "Another interpreter runs the same script with other machine code, allocator and standard library",
         "/proc/PID/exe",
-        follows=("process/*/interpreter/environment",),
+        follows=("process/*/interpreter/environment", *_SEARCHED_BY),
     )
     sha256: Seen[str] = config(
         "A package upgrade or rebuild replaces the interpreter in place",
@@ -53,6 +73,7 @@ class Interpreter(Section):
         "Switches before the script change the interpreter itself, e.g. -O, -X importtime, -E",
         "/proc/PID/cmdline",
         private=True,
+        follows=_STARTERS,
     )
 
 
@@ -97,7 +118,7 @@ class Cgroup(Section):
     cpu_weight: Seen[tuple[int, ...]] = config(
         "Against busy neighbours a group gets CPU time by its weight; those other than the default, outermost first",
         "cpu.weight (default 100), cpu.shares (default 1024)",
-        restore="echo 100 > /sys/fs/cgroup/CGROUP/cpu.weight",
+        restore="echo WEIGHT > /sys/fs/cgroup/CGROUP/cpu.weight",
     )
     cpuset_cpus: Seen[str] = config(
         "A job that sees 2 of 256 CPUs runs its tokenizer and schedulers on two",
@@ -149,17 +170,19 @@ class Process(Section):
         "Server flags decide batching, graphs, parallelism and speculation",
         "/proc/PID/cmdline, behind the program's own name",
         private=True,
+        follows=_STARTERS,
     )
     cwd: Seen[str] = config(
         "Relative paths of configurations, caches and imports resolve here",
         "/proc/PID/cwd",
-        follows=("process/*/program/path",),
+        follows=("process/*/program/path", *_STARTERS),
     )
     git: Git = Git()
     env: Seen[Map[Seen[Text]]] = config(
         "Variables steer libraries and engines, and what the child has is not what the shell shows",
         "/proc/PID/environ",
         private=True,
+        follows=_STARTERS,
     )
     activation: Seen[Map[Seen[Text]]] = config(
         "PATH and what activating an environment sets beside it decide which compilers and helpers are found",
@@ -175,7 +198,7 @@ class Process(Section):
     affinity: Seen[str] = config(
         "Threads pinned to few or remote CPUs wait for each other and for the other node's memory",
         f"{_STATUS} Cpus_allowed_list",
-        follows=("process/*/cgroup/cpuset_cpus", "cpu/online"),
+        follows=("process/*/cgroup/cpuset_cpus", "cpu/online", *_STARTERS),
         restore="taskset -c {value} COMMAND",
     )
     mems_allowed: Seen[str] = config(
@@ -186,11 +209,13 @@ class Process(Section):
     nice: Seen[int] = config(
         "Each step of nice changes the share of a contended CPU by about a quarter",
         "/proc/PID/stat field 19",
+        follows=_STARTERS,
         restore="renice -n {value} -p PID",
     )
     policy: Seen[str] = config(
         "Real-time and idle policies put a thread before or behind all normal ones",
         "/proc/PID/stat field 41",
+        follows=_STARTERS,
         restore="chrt --{value} PRIORITY COMMAND",
     )
     rt_priority: Seen[int] = config(
@@ -249,6 +274,7 @@ class Process(Section):
         "Too few open files or too little lockable memory makes servers and RDMA fall back or fail; (soft, hard)",
         "/proc/PID/limits, named as prlimit(1) does",
         "B, s, us or a number, as setrlimit(2) has it",
+        follows=_STARTERS,
         restore="prlimit --{key}=SOFT:HARD COMMAND",
     )
     cgroup: Cgroup = Cgroup()
