@@ -30,7 +30,10 @@ def command(files: tuple[Path, ...], name: str | None, quiet: bool) -> None:
 
     with Invocation().store() as store:
         for file in files:
-            imported = store.import_file(_on_disk(file), name)
+            if str(file) == "-":
+                imported = store.import_stream(sys.stdin.buffer, "standard input", name)
+            else:
+                imported = store.import_file(file, name)
             if not quiet:
                 click.echo(f"{file}: {in_words(imported, [str(store.run(known)) for known in imported.known])}")
 
@@ -39,19 +42,3 @@ def in_words(imported: "Imported", known: Sequence[str]) -> str:
     """What is new, and what was here already, under the names that it has here."""
     new = ", ".join(map(str, imported.runs)) or "no new run"
     return f"{new}, {imported.snapshots} new snapshots" + (f"; already here: {', '.join(known)}" if known else "")
-
-
-def _on_disk(file: Path) -> Path:
-    """`-` is standard input, kept in a file that ends with this process."""
-    if str(file) != "-":
-        return file
-    import tempfile
-
-    kept = tempfile.NamedTemporaryFile(suffix=".json")  # noqa: SIM115  # closed, and so removed, when the process ends
-    kept.write(sys.stdin.buffer.read())
-    kept.flush()
-    _KEPT.append(kept)
-    return Path(kept.name)
-
-
-_KEPT: list[object] = []

@@ -4,6 +4,7 @@ import click
 
 from fingerprint.cli.options import RUN, TEXT
 from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
 
 
 @click.command(
@@ -16,5 +17,7 @@ def command(run: str, text: str) -> None:
     """Write a remark beside a run; `show` prints it."""
     from fingerprint.cli.invocation import Invocation
 
+    if not text.strip():
+        raise Trouble("TEXT is empty: write the remark, e.g. 'after the BIOS update'")
     found = Invocation().run(run)
     found.store.writable().note(found.latest.id, text)

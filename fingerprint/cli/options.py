@@ -47,10 +47,11 @@ class RunArgument(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 def _stored(incomplete: str) -> list[str]:
     """Names of series, or of their attempts where one is being written. Nothing where the store cannot be read."""
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.store import Stores
     from fingerprint.trouble import Trouble
 
     try:
-        rows = Invocation().stores.runs()
+        rows = Stores.open(Invocation().environ).runs()  # saying nothing of a store that cannot be read
     except Trouble:
         return []
     return sorted({str(row) if "#" in incomplete else row.name for row in rows})

@@ -30,7 +30,7 @@ def command(age: str | None, keep_last: int, also_good: bool, quiet: bool) -> No
 
     if age is None and not keep_last:
         raise Trouble("prune removes nothing unless told what: give --older-than 90d or --keep-last 20")
-    older_than = None if age is None else time.time_ns() - _seconds(age) * 1_000_000_000
+    older_than = None if age is None else max(0, time.time_ns() - _seconds(age) * 1_000_000_000)
     with Invocation().store() as store:
         removed = store.prune(older_than=older_than, keep_last=keep_last, keep_good=not also_good)
     if not quiet:
@@ -39,7 +39,7 @@ def command(age: str | None, keep_last: int, also_good: bool, quiet: bool) -> No
 
 def _seconds(age: str) -> int:
     """Of `90d`. Raises Trouble."""
-    parts = re.fullmatch(r"(\d+)([mhdw])", age)
+    parts = re.fullmatch(r"([0-9]{1,6})([mhdw])", age)
     if parts is None:
         raise Trouble(f"--older-than {age} is no age: write a number and m, h, d or w, e.g. 90d")
     return int(parts[1]) * _UNITS[parts[2]]

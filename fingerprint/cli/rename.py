@@ -4,6 +4,7 @@ import click
 
 from fingerprint.cli.options import RUN
 from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
 
 
 @click.command(
@@ -18,4 +19,10 @@ def command(old: str, new: str) -> None:
     from fingerprint.cli.invocation import Invocation
 
     found = Invocation().run(old)
-    found.store.writable().rename(found.latest.name, new)
+    name = found.latest.name
+    series = found.store.runs(name=name)
+    if len(found.attempts) < len(series):
+        raise Trouble(
+            f"'{old}' is one of the {len(series)} attempts of {name}, and a series has one name: write {name}"
+        )
+    found.store.writable().rename(name, new)

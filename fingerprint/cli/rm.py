@@ -8,6 +8,7 @@ from fingerprint.cli.options import RUN, quiet
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
+    from fingerprint.store import Store
     from fingerprint.store.house import Removed
 
 
@@ -24,8 +25,11 @@ def command(runs: tuple[str, ...], quiet: bool) -> None:
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()
+    wanted: dict[Store, dict[str, None]] = {}
     for found in [invocation.run(run) for run in runs]:
-        removed = found.store.writable().remove([attempt.id for attempt in found.attempts])
+        wanted.setdefault(found.store, {}).update(dict.fromkeys(attempt.id for attempt in found.attempts))
+    for store, ids in [(store.writable(), ids) for store, ids in wanted.items()]:
+        removed = store.remove(ids)
         if not quiet:
             click.echo(in_words(removed))
 

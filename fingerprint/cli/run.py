@@ -82,7 +82,7 @@ def _plan(
 
 
 def _name_of(program: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]) or "run"
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]).lstrip("-")[:100] or "run"
 
 
 def _means(invocation: "Invocation") -> "tuple[Means, Journal]":

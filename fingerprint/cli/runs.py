@@ -25,7 +25,7 @@ fingerprint runs --good --limit 5 --format json""",
 @click.option("--benchmark", metavar="B", type=TEXT, help="Only runs of this benchmark.")
 @click.option("--good", is_flag=True, default=None, help="Only those marked good.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="The newest this many."
+    "--limit", metavar="N", type=click.IntRange(1, 10**9), default=20, show_default=True, help="The newest this many."
 )
 @output_format("text", "json")
 def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, form: str) -> None:
@@ -39,6 +39,8 @@ def command(name: str | None, benchmark: str | None, good: bool | None, limit: i
         click.echo(json.dumps(listed, indent=2))
     elif listed:
         click.echo(_table(invocation, listed), nl=False)
+    elif name or benchmark or good:
+        click.echo("no such run is kept: `fingerprint runs` lists what there is")
     else:
         click.echo("no run is kept yet: fingerprint run --name run-A -- CMD")
 

@@ -21,6 +21,7 @@ from fingerprint.store import blobs
 from fingerprint.store.bundle import EXPORT, RECORDS, Entry, Export, Head, Line, StoredRun, StoredSnapshot
 from fingerprint.store.errors import Damaged, StoreError
 from fingerprint.store.packing import with_reading
+from fingerprint.store.runs import NAME
 from probes.kit.paths import parse_glob, parse_path
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ _line = msgspec.json.Decoder(Line)
 _Refused = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 Ulid = Annotated[str, Field(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._+-]+$")]
+Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
 Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 

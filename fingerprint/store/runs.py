@@ -16,7 +16,7 @@ from fingerprint.store.packing import hollow, lasting_of, packed, record_of, unp
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-NAME = re.compile(r"[A-Za-z0-9._+-]+")
+NAME = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+-]{0,99}")  # with - first it would be read as an option
 COLUMNS = "run.id, name, attempt, benchmark, run.host, opened_at, last_at, opener, closed, good"
 
 
@@ -47,7 +47,9 @@ class RunRow(msgspec.Struct, frozen=True):
 def check_name(name: str) -> str:
     """The name itself. Raises StoreError for one that no reference could be written with."""
     if NAME.fullmatch(name) is None:
-        raise StoreError(f"'{name}' cannot name a run: use letters, digits and . _ - + only, e.g. run-A")
+        raise StoreError(
+            f"'{name}' cannot name a run: use up to 100 letters, digits and . _ + -, with no - first, e.g. run-A"
+        )
     return name
 
 

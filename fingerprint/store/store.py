@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import msgspec
 
@@ -184,11 +184,11 @@ class Store:
 
         return self._take_in(foreign.read(path), name)
 
-    def import_bytes(self, data: bytes, called: str, name: str | None = None) -> Imported:
-        """The same of a file's content. called: what messages call it."""
+    def import_stream(self, stream: BinaryIO, called: str, name: str | None = None) -> Imported:
+        """The same of what a stream gives until it ends. called: what messages call it."""
         from fingerprint.store import foreign
 
-        return self._take_in(foreign.parsed(data, called), name)
+        return self._take_in(foreign.parsed(stream.read(foreign.SIZE_CAP + 1), called), name)
 
     def _take_in(self, bundle: Export, name: str | None) -> Imported:
         with self._database.writing(durable=self.origin != "file") as connection:
