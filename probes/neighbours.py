@@ -11,9 +11,9 @@ from typing import NamedTuple
 from probes.kit.facts import Gap, Map, Section, Seen, telemetry, then
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
+from probes.kit.processes import TICKS, Stat, descended, stat
 
 LEAST = 10  # thousandths of a CPU
-_HZ = 100  # USER_HZ, in which stat counts times, on every architecture that serves
 _KTHREADD = 2
 
 
@@ -40,7 +40,7 @@ class Neighbours(Section):
 
 
 class Row(NamedTuple):
-    """One process. Times are clock ticks of 1/100 s; `started` counts them since boot."""
+    """One process. Times are clock ticks; `started` counts them since boot."""
 
     program: str
     state: str
@@ -78,7 +78,7 @@ _table = lru_cache(maxsize=4)(Table)
 
 @probe(of="process", cadence="slow")
 def neighbours(host: Host, target: Target) -> Neighbours:
-    at = then(host.text("/proc/uptime"), lambda text: int(_HZ * float(text.split()[0])))
+    at = then(host.text("/proc/uptime"), lambda text: int(TICKS * float(text.split()[0])))
     rows = then(host.names("/proc"), lambda names: _others(host, names, target.pid))
     return Neighbours(
         programs=then(at, lambda ticks: then(rows, lambda found: _table(host, target.pid).programs(found, ticks)))
@@ -87,34 +87,18 @@ def neighbours(host: Host, target: Target) -> Neighbours:
 
 def _others(host: Host, names: Iterable[str], main: int) -> Mapping[int, Row]:
     """Everybody's row, less the tree of main and that of fingerprint, which is the parent of this reader."""
-    found = {int(name): then(host.text(f"/proc/{name}/stat"), _row) for name in names if name.isdecimal()}
-    rows = {pid: row for pid, row in found.items() if not isinstance(row, Gap)}
-    reader = then(host.text("/proc/self/stat"), _row)
-    ours = _family(rows, {main} if isinstance(reader, Gap) else {main, reader.parent})
+    found = {pid: stat(host, pid) for pid in map(int, filter(str.isdecimal, names))}
+    rows = {pid: _row(pid, seen) for pid, seen in found.items() if not isinstance(seen, Gap)}
+    reader = stat(host, "self")
+    parents = {pid: row.parent for pid, row in rows.items()}
+    ours = descended(parents, {main} if isinstance(reader, Gap) else {main, reader.parent})
     return {pid: row for pid, row in rows.items() if pid not in ours}
 
 
-def _family(rows: Mapping[int, Row], roots: Iterable[int]) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for pid, row in rows.items():
-        children.setdefault(row.parent, []).append(pid)
-    members, left = set(), list(roots)
-    while left:
-        member = left.pop()
-        members.add(member)
-        left.extend(children.get(member, ()))
-    return members
-
-
-def _row(text: str) -> Row:
-    """Of /proc/PID/stat (proc_pid_stat(5)); the name, in brackets, may hold brackets itself."""
-    head, _, tail = text.rpartition(")")
-    pid, _, name = head.partition(" (")
-    state, parent, *rest = tail.split()
-    kernel = _KTHREADD in (int(parent), int(pid))
-    program = f"[{name.partition('/')[0]}]" if kernel else name
-    # rest[0] is field 5 of the manual page
-    return Row(program, state, int(parent), int(rest[9]) + int(rest[10]), int(rest[17]))
+def _row(pid: int, seen: Stat) -> Row:
+    kernel = _KTHREADD in (seen.parent, pid)
+    program = f"[{seen.name.partition('/')[0]}]" if kernel else seen.name
+    return Row(program, seen.state, seen.parent, seen.user + seen.system, seen.started)
 
 
 def _cpu_before(before: Row | None, now: Row, since: int) -> int:

@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from probes.kit.cgroups import Groups, groups, memberships
 from probes.kit.facts import Gap, Map, Section, Seen, counter, telemetry, then
 from probes.kit.host import Host
 from probes.kit.parse import fields, kib
 from probes.kit.probe import Target, probe
-from probes.process.attributes import Stat
-from probes.process.cgroup import Groups, groups, memberships
-from probes.process.tree import family
+from probes.kit.processes import TICKS, Stat, family
 
-_TICK = 10  # ms: USER_HZ is 100 on every architecture that serves
+_TICK = 1000 // TICKS  # ms
 _ENDED = Gap("absent", "the process ended")
 _NOT_COUNTED = Gap("unsupported", "cgroup v1 counts kills since Linux 4.13")
 

@@ -1,7 +1,5 @@
 """What the kernel keeps for a process and hands on over exec: CPUs, scheduling, limits, sandbox."""
 
-from typing import NamedTuple
-
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
 from probes.kit.parse import fields
@@ -18,40 +16,6 @@ _LIMITS = {
     "Max nice priority": "nice", "Max realtime priority": "rtprio", "Max realtime timeout": "rttime",
 }  # fmt: skip
 _LABEL = 26  # width of the first column, fs/proc/base.c proc_pid_limits
-
-
-class Stat(NamedTuple):
-    """Of /proc/PID/stat (proc_pid_stat(5)). Times are clock ticks of 1/100 s; `started` counts them since boot."""
-
-    state: str
-    parent: int
-    major_faults: int
-    waited_major_faults: int
-    user: int
-    system: int
-    waited_user: int
-    waited_system: int
-    nice: int
-    threads: int
-    started: int
-    rt_priority: int
-    policy: int
-
-    @property
-    def dead(self) -> bool:
-        return self.state in "ZX"
-
-
-def stat(host: Host, pid: int) -> Seen[Stat]:
-    return then(host.text(f"/proc/{pid}/stat"), stat_of)
-
-
-def stat_of(text: str) -> Stat:
-    """The name, in brackets, may hold spaces and brackets itself, so what counts starts behind the last one."""
-    state, *rest = text[text.rindex(")") + 1 :].split()
-    n = [int(word) for word in rest]
-    # n[0] is field 4 of the manual page
-    return Stat(state, n[0], n[8], n[9], n[10], n[11], n[12], n[13], n[15], n[16], n[18], n[36], n[37])
 
 
 class Status:

@@ -5,7 +5,8 @@ import msgspec
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 from probes.kit.probe import Target
-from probes.process.attributes import Status, autogroup_nice, limits, policy, stat
+from probes.kit.processes import stat
+from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
 from probes.process.git import git, tree_of
 from probes.process.paths import folder_of

@@ -1,65 +1,14 @@
 """Who descends from a process, and by which names its family goes in fact paths."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 from probes.kit.facts import Gap
 from probes.kit.host import Host
 from probes.kit.probe import Target
-from probes.process.attributes import Stat, stat
+from probes.kit.processes import family
 from probes.process.interpreters import named
 
 MAIN = "main"
-
-
-class Parents:
-    """Who started whom, on the whole host.
-
-    Kept between calls, so that each call reads the list of processes and the newcomers only: `stat` of 2,000
-    processes takes 20 ms, their list 1 ms. /proc/PID/task/TID/children would be exact as well, but has to be
-    read for every thread (a server of 8 GPUs has some 3,000) and needs CONFIG_PROC_CHILDREN. A pid that was
-    reused between two calls keeps its former parent here.
-    """
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._parents: dict[int, int] = {}
-
-    def children(self) -> dict[int, list[int]]:
-        """Parent -> live children."""
-        listed = self._host.names("/proc")
-        pids = set() if isinstance(listed, Gap) else {int(name) for name in listed if name.isdecimal()}
-        known = self._parents
-        # The children of who is gone have a new parent.
-        self._parents = {
-            pid: parent for pid, parent in known.items() if pid in pids and (parent in pids or parent == 0)
-        }
-        for pid in pids - self._parents.keys():
-            seen = stat(self._host, pid)
-            if not isinstance(seen, Gap):
-                self._parents[pid] = seen.parent
-        return self._grouped()
-
-    def _grouped(self) -> dict[int, list[int]]:
-        grouped: dict[int, list[int]] = {}
-        for pid, parent in self._parents.items():
-            grouped.setdefault(parent, []).append(pid)
-        return grouped
-
-
-_parents = lru_cache(maxsize=4)(Parents)
-
-
-def family(host: Host, pid: int) -> Iterator[tuple[int, Stat]]:
-    """The process and its descendants that are alive, with their `stat`; in no order."""
-    children = _parents(host).children()
-    left = [pid]
-    while left:
-        member = left.pop()
-        left.extend(children.get(member, ()))
-        seen = stat(host, member)
-        if not isinstance(seen, Gap) and not seen.dead:
-            yield member, seen
 
 
 class Names:

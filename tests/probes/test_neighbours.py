@@ -20,8 +20,8 @@ LATER = 1000  # clock ticks: ten seconds
 
 
 def stat(pid: int, name: str, parent: int = 1, cpu: int = 0, started: int = 50, state: str = "S") -> str:
-    before, between = "0 0 0 0 0 0 0 0 0", "0 0 0 0 0 0"
-    return f"{pid} ({name}) {state} {parent} {before} {cpu} 0 {between} {started} 0 0\n"
+    before, between, after = "0 0 0 0 0 0 0 0 0", "0 0 0 0 0 0", " 0" * 30
+    return f"{pid} ({name}) {state} {parent} {before} {cpu} 0 {between} {started}{after}\n"
 
 
 class Machine:
