@@ -1,10 +1,11 @@
 """What is the consequence of what.
 
-A change follows another one where a glob of its fact's `follows` matches the other's path; within one area of
-targets, only for the same target. Chains lead to their end.
+A change follows another one where a glob of its fact's `follows` matches the other's path. Between two processes the
+second segment of the glob says which: `process/*/...` is one of the same process, `process/**/...` one of another
+process of its tree, for what a process was started with is decided by others. Chains lead to their end.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from fingerprint.diff.changes import Change
 from probes.kit.facts import Gap
@@ -16,11 +17,13 @@ Edges = Mapping[int, Sequence[int]]
 def leaders(changes: Sequence[Change]) -> list[int]:
     """For each change, the index of the one at the end of what it follows: its own where it follows nothing."""
     matched = {glob: list(_matching(glob, changes)) for glob in {glob for c in changes for glob in c.fact.follows}}
+    inherited = {_likeness(change) for change in changes if not _is_descendant(change)}
     edges: dict[int, list[int]] = {}
     for i, change in enumerate(changes):
-        found = {
-            j for glob in change.fact.follows for j in matched[glob] if j != i and _of_one_target(change, changes[j])
-        }
+        globs = change.fact.follows
+        if not _is_descendant(change) or _likeness(change) in inherited:
+            globs = tuple(glob for glob in globs if not _is_about_others(glob))
+        found = {j for glob in globs for j in matched[glob] if j != i and _may_lead(glob, changes[j], change)}
         if found:
             edges[i] = sorted(found)
     return [_end(i, edges, changes) if i in edges else i for i in range(len(changes))]
@@ -31,8 +34,29 @@ def _matching(glob: str, changes: Sequence[Change]) -> Iterator[int]:
     return (i for i, change in enumerate(changes) if change.leads and pattern.matches(change.path))
 
 
-def _of_one_target(change: Change, leader: Change) -> bool:
-    return not leader.key.target or not change.key.target or leader.key.target == change.key.target
+def _is_descendant(change: Change) -> bool:
+    return "." in change.key.target
+
+
+def _likeness(change: Change) -> Hashable:
+    """The same for a process and for one that has it from that process."""
+    return change.key.area, _root(change), change.names, repr(change.before), repr(change.after)
+
+
+def _root(change: Change) -> str:
+    return change.key.target.partition(".")[0]
+
+
+def _is_about_others(glob: str) -> bool:
+    return glob.split("/")[1] == "**"
+
+
+def _may_lead(glob: str, leader: Change, change: Change) -> bool:
+    if not leader.key.target or not change.key.target:
+        return True
+    if _is_about_others(glob):
+        return leader.key.target != change.key.target and _root(leader) == _root(change)
+    return leader.key.target == change.key.target
 
 
 def _end(start: int, edges: Edges, changes: Sequence[Change]) -> int:

@@ -151,6 +151,33 @@ def test_a_fact_follows_one_of_its_own_process_only() -> None:
     }
 
 
+def test_what_a_descendant_is_started_with_follows_from_what_its_starter_was_given() -> None:
+    a, b = (
+        state_of({"process/main": Task(env=Map({"TP": n})), "process/main.x.1": Task(arguments=("--tp", n))})
+        for n in "12"
+    )
+    assert {change.text: change.follows for change in compared(a, b).changes} == {
+        "process/main/env/TP": None,
+        "process/main.x.1/arguments": "process/main/env/TP",
+    }
+
+
+def test_what_a_descendant_has_from_its_starter_is_the_starters_change_and_no_consequence_of_another() -> None:
+    names = ("process/main", "process/main.x.1")
+    a, b = (state_of({name: Task(arguments=(n,), env=Map({"TP": n})) for name in names}) for n in "12")
+    assert {change.text: change.follows for change in compared(a, b).changes} == {
+        "process/*/arguments": None,
+        "process/*/env/TP": None,
+    }
+
+
+def test_a_starter_follows_none_of_its_descendants() -> None:
+    a, b = (
+        state_of({"process/main": Task(arguments=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12"
+    )
+    assert {change.follows for change in compared(a, b).changes} == {None}
+
+
 def test_a_fact_of_a_process_may_follow_one_of_the_host() -> None:
     a, b = (state_of({"made": Made(mode=mode), "process/main": Task(cap=cap)}) for mode, cap in (("a", 1), ("b", 2)))
     assert {change.text: change.follows for change in compared(a, b).changes} == {

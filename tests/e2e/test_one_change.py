@@ -122,6 +122,54 @@ def test_a_git_commit(fingerprint: Cli, touched: str) -> None:
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/git/commit"
 
 
+def committed(fingerprint: Cli) -> Path:
+    """A tree with one commit of `serve.py` and `bench.sh`, which starts it."""
+    tree = fingerprint.home / "tree"
+    tree.mkdir()
+    (tree / "serve.py").write_text("import time; time.sleep(1.5)\n")
+    (tree / "bench.sh").write_text("python3 serve.py --threads $OMP_NUM_THREADS | cat\n")
+    git(tree, "init", "-q")
+    git(tree, "add", ".")
+    git(tree, "commit", "-q", "-m", "first")
+    return tree
+
+
+@pytest.mark.parametrize("uncommitted", [False, True], ids=["git/commit", "git/dirty"])
+def test_an_edit_of_what_a_script_starts(fingerprint: Cli, uncommitted: bool) -> None:
+    tree = committed(fingerprint)
+    fingerprint("run", "--name", "a", "--", "bash", "bench.sh", cwd=tree)
+    (tree / "serve.py").write_text("import time; time.sleep(1.5)  # changed\n")
+    if not uncommitted:
+        git(tree, "commit", "-q", "-a", "-m", "second")
+    fingerprint("run", "--name", "b", "--", "bash", "bench.sh", cwd=tree)
+    diff = fingerprint.diff("a", "b", status=1)
+    assert the_suspect(diff) == f"process/main/git/{'dirty' if uncommitted else 'commit'}"
+    assert "process/main.python.1/program/sha256" in diff["suspects"][0]["consequences"]
+
+
+def test_a_variable_that_a_script_hands_on_as_an_argument(fingerprint: Cli) -> None:
+    tree = committed(fingerprint)
+    fingerprint("run", "--name", "a", "--", "bash", "bench.sh", cwd=tree, env={"OMP_NUM_THREADS": "1"})
+    fingerprint("run", "--name", "b", "--", "bash", "bench.sh", cwd=tree, env={"OMP_NUM_THREADS": "8"})
+    diff = fingerprint.diff("a", "b", status=1)
+    assert is_about(the_suspect(diff), "process/*/env/OMP_NUM_THREADS")
+    assert "process/main.python.1/arguments" in diff["suspects"][0]["consequences"]
+
+
+def test_the_interpreter_that_a_script_finds_in_path(fingerprint: Cli) -> None:
+    tree = committed(fingerprint)
+    for name in ("a", "b"):
+        found = fingerprint.home / name / "bin" / "python3"
+        found.parent.mkdir(parents=True)
+        found.symlink_to(sys.executable)
+        (found.parent.parent / "pyvenv.cfg").write_text("version = 3\n")
+        path = f"{found.parent}:{os.environ['PATH']}"
+        fingerprint("run", "--name", name, "--", "bash", "bench.sh", cwd=tree, env={"PATH": path})
+    diff = fingerprint.diff("a", "b", status=1)
+    assert is_about(the_suspect(diff), "process/*/activation/PATH")
+    assert "process/main.python.1/interpreter/environment" in diff["suspects"][0]["consequences"]
+
+
 def test_the_interpreter(fingerprint: Cli) -> None:
     script = fingerprint.home / "serve"
     interpreter = fingerprint.home / "interpreter"
