@@ -1,10 +1,14 @@
 """What the verbs say and refuse, as a newcomer meets it."""
 
 import json
+import shlex
+import signal
+import subprocess
 from collections.abc import Sequence
 
 import pytest
 
+from fingerprint.cli.main import TASKS
 from tests.e2e.conftest import Cli
 
 NOT_UTF8 = b"cpu/\xff".decode(errors="surrogateescape")
@@ -104,3 +108,51 @@ def test_completion_offers_verbs_runs_attempts_facts_and_areas(fingerprint: Cli)
 def test_completion_is_silent_where_the_settings_are_refused(fingerprint: Cli) -> None:
     fingerprint.env["FINGERPRINT_BUDGET_S"] = "soon"
     assert completed(fingerprint, "show", "run") == []
+
+
+# Exit statuses, as docs/cli.md tells them.
+
+
+@pytest.mark.parametrize("verb", [verb for verbs in TASKS.values() for verb in verbs])
+def test_wrong_usage_of_each_verb_has_the_documented_status(fingerprint: Cli, verb: str) -> None:
+    fingerprint(verb, "--no-such-flag", status=125 if verb == "run" else 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["sh", "-c", "exit 7"], 7),
+        (["./not-executable"], 126),
+        (["./missing"], 127),
+        (["sh", "-c", "kill -TERM $$"], -15),
+    ],
+)
+def test_run_ends_as_documented(fingerprint: Cli, command: Sequence[str], status: int) -> None:
+    (fingerprint.home / "not-executable").touch()
+    fingerprint("run", "-q", "--", *command, status=status)
+
+
+def test_diff_ends_as_documented(fingerprint: Cli) -> None:
+    fingerprint("run", "-q", "--name", "run-A", "--", "true", env={"OMP_NUM_THREADS": "2"})
+    fingerprint("run", "-q", "--name", "run-B", "--", "true", env={"OMP_NUM_THREADS": "1"})
+    fingerprint("diff", "run-A", "run-A", status=0)
+    fingerprint("diff", "run-A", "run-B", status=1)
+    fingerprint("diff", "run-A", "run-B", "--exit-on", "nothing", status=0)
+    fingerprint("diff", "run-A", "run-C", status=2)
+
+
+def test_a_reader_that_goes_away_ends_a_verb_as_its_signal_would(fingerprint: Cli) -> None:
+    line = f"{shlex.join(fingerprint.argv('facts', '--format', 'json'))} | true; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", line], env=fingerprint.env, check=False).returncode == 141
+
+
+def test_an_interrupted_verb_exits_with_130(fingerprint: Cli) -> None:
+    reading = subprocess.Popen(
+        fingerprint.argv("import", "-"), env=fingerprint.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert reading.stdin is not None
+    reading.stdin.write(b" " * (1 << 20))  # more than a pipe holds: once it is written, the verb reads
+    reading.stdin.flush()
+    reading.send_signal(signal.SIGINT)
+    assert reading.communicate(timeout=60)[1].strip() == b""
+    assert reading.returncode == 130
