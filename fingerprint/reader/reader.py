@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Tree, answer, encode
-from fingerprint.reader.worker import Probes, become_worker
+from fingerprint.reader.worker import Probes, fork_worker
 from fingerprint.sections import decoder_of
 from fingerprint.snapshot import Job, Key, Reading, reading_of
 from probes.kit.host import Host
@@ -28,9 +28,7 @@ class Worker:
 
     def __init__(self, host: Host, probes: Probes) -> None:
         self.socket, theirs = socket.socketpair()
-        self.pid = os.fork()
-        if self.pid == 0:
-            become_worker(theirs, host, probes)
+        self.pid = fork_worker(theirs, host, probes)
         theirs.close()
         self.socket.setblocking(False)
         self._rest = b""

@@ -9,44 +9,31 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from fingerprint.fork import fork_bare
 from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Tree, encode, question
 from probes.kit.facts import Section
 from probes.kit.host import Host
 from probes.kit.probe import Probe, Target
 
-SOCKET_FD = 3
-
 Probes = Mapping[str, Probe[Section]]
 
 
-def become_worker(asker: socket.socket, host: Host, probes: Probes) -> None:
-    """Never returns: answers questions until the asker's end of the socket closes, then `os._exit`.
+def fork_worker(asker: socket.socket, host: Host, probes: Probes) -> int:
+    """The pid of a worker that answers questions until the asker's end of the socket closes.
 
-    An inherited stream or lock would hang the asker's pipeline for as long as this process is stuck, so
-    0-2 become /dev/null and everything else but the socket is closed, before anything is read.
+    A bare fork: an inherited stream or lock would hang the asker's pipeline for as long as the worker is stuck.
     """
-    try:
-        os.setsid()
-        _shed_descriptors(asker.fileno())
-        _shed_signals()
-        gc.disable()  # it lives for a few readings; a collection would only dirty shared pages
-        _serve(socket.socket(fileno=SOCKET_FD), host, probes)
-    finally:
-        os._exit(0)
+    return fork_bare([asker.fileno()], lambda: _work(asker, host, probes))
 
 
-def _shed_descriptors(keep: int) -> None:
-    if keep != SOCKET_FD:
-        os.dup2(keep, SOCKET_FD)
-    os.set_inheritable(SOCKET_FD, False)
-    null = os.open("/dev/null", os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    os.closerange(SOCKET_FD + 1, os.sysconf("SC_OPEN_MAX"))
+def _work(asker: socket.socket, host: Host, probes: Probes) -> None:
+    os.setsid()
+    _shed_signals()
+    gc.disable()  # it lives for a few readings; a collection would only dirty shared pages
+    _serve(asker, host, probes)
 
 
 def _shed_signals() -> None:
-    signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGWINCH):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -17,7 +17,7 @@ import tty
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fingerprint.runs.fork import fork_bare
+from fingerprint.fork import fork_bare
 from fingerprint.runs.relay import Relay
 from fingerprint.runs.wrap import Command
 

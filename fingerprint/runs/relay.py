@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NamedTuple
 
-from fingerprint.runs.fork import fork_bare
+from fingerprint.fork import fork_bare
 from fingerprint.runs.wrap import Inherited
 
 MOMENT = 0.05  # seconds: how much later than we the witness may be woken, or signalled, on a busy host

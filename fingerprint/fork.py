@@ -1,4 +1,4 @@
-"""A bare fork: a process beside the run that holds nothing of the caller's but what it is given."""
+"""A bare fork: a process of our own that holds nothing of the caller's but what it is given."""
 
 import os
 import signal
