@@ -13,7 +13,6 @@ import pytest
 from tests.e2e.conftest import Cli
 
 WRITERS = 4
-LATEST = 0.5  # seconds; a run of this command takes about 0.3
 COMMAND = 'echo "start $$" >> {log}; sleep 0.05; echo "end $$" >> {log}'
 
 
@@ -27,12 +26,22 @@ class Writers:
         self.random = random.Random(seed)
         self.killed = 0
         self.acknowledged: list[str] = []
+        self.latest = self._unhurt()
+
+    def _unhurt(self) -> float:
+        """Seconds that four runs take beside each other here and now when nobody kills them."""
+        started = time.monotonic()
+        names = [f"unhurt.{writer}" for writer in range(WRITERS)]
+        assert [process.wait(timeout=60) for process in map(self._start, names)] == [0] * WRITERS
+        self.acknowledged += names
+        return time.monotonic() - started
 
     def round(self, number: int) -> None:
         names = [f"round-{number}.{writer}" for writer in range(WRITERS)]
         running = {name: self._start(name) for name in names}
-        for moment, name in sorted((self.random.uniform(0, LATEST), name) for name in names):
-            self._kill_at(time.monotonic() + moment / WRITERS, running[name])
+        begun = time.monotonic()
+        for moment, name in sorted((self.random.uniform(0, 1.5 * self.latest), name) for name in names):
+            self._kill_at(begun + moment, running[name])
         for name, process in running.items():
             status = process.wait(timeout=60)
             self.killed += status == -9
