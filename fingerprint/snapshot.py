@@ -31,6 +31,16 @@ class Key(NamedTuple):
     def __str__(self) -> str:
         return "/".join(part for part in self if part)
 
+    @property
+    def root(self) -> str:
+        """The target at the top of the tree that this one belongs to: `main` of `main.PROGRAM.N`."""
+        return self.target.partition(".")[0]
+
+    @property
+    def is_descendant(self) -> bool:
+        """Whether it is about a process below another target."""
+        return "." in self.target
+
     def path(self, names: tuple[str, ...] = ()) -> FactPath:
         """The path of a fact of this section."""
         return FactPath((self.area, *([self.target] if self.target else []), *names))

@@ -45,7 +45,7 @@ def _hosts(a: Effective, b: Effective) -> tuple[Paired, ...]:
 
 def _compared(pair: SectionPair, known: ProbeOf, same_host: bool) -> Compared:
     probe = known(pair.key.area)
-    if pair.key.target.startswith("main.") and (pair.a is None or pair.b is None):
+    if pair.key.is_descendant and (pair.a is None or pair.b is None):
         return Compared(changes=(_came_or_went(pair),))
     return compare_sections(pair, probe, same_host=same_host)
 

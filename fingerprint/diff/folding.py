@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 from fingerprint.diff.changes import Change, Folded
-from fingerprint.snapshot import Key
 from probes.kit.facts import Redacted
 from probes.kit.paths import FactPath
 
@@ -27,7 +26,7 @@ def _folded(
 
 
 def _likeness(change: Change) -> Hashable:
-    target = "main" if _is_of_run(change.key) else change.key.target
+    target = change.key.root
     if change.verdict == "another part" and None in change.pattern:
         return change.key.area, target, change.pattern, change.verdict
     if change.verdict == "not comparable":
@@ -39,10 +38,6 @@ def _hidden(change: Change) -> Hashable:
     """Variables whose digests cannot be compared are one line: their collection's."""
     hidden = isinstance(change.before, Redacted) and len(change.pattern) > 1
     return (*change.pattern[:-1], None) if hidden else change.pattern
-
-
-def _is_of_run(key: Key) -> bool:
-    return key.target == "main" or key.target.startswith("main.")
 
 
 def text_of(group: Sequence[Change]) -> str:

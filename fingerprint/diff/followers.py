@@ -17,11 +17,11 @@ Edges = Mapping[int, Sequence[int]]
 def leaders(changes: Sequence[Change]) -> list[int]:
     """For each change, the index of the one at the end of what it follows: its own where it follows nothing."""
     matched = {glob: list(_matching(glob, changes)) for glob in {glob for c in changes for glob in c.fact.follows}}
-    inherited = {_likeness(change) for change in changes if not _is_descendant(change)}
+    inherited = {_likeness(change) for change in changes if not change.key.is_descendant}
     edges: dict[int, list[int]] = {}
     for i, change in enumerate(changes):
         globs = change.fact.follows
-        if not _is_descendant(change) or _likeness(change) in inherited:
+        if not change.key.is_descendant or _likeness(change) in inherited:
             globs = tuple(glob for glob in globs if not _is_about_others(glob))
         found = {j for glob in globs for j in matched[glob] if j != i and _may_lead(glob, changes[j], change)}
         if found:
@@ -34,17 +34,9 @@ def _matching(glob: str, changes: Sequence[Change]) -> Iterator[int]:
     return (i for i, change in enumerate(changes) if change.leads and pattern.matches(change.path))
 
 
-def _is_descendant(change: Change) -> bool:
-    return "." in change.key.target
-
-
 def _likeness(change: Change) -> Hashable:
     """The same for a process and for one that has it from that process."""
-    return change.key.area, _root(change), change.names, repr(change.before), repr(change.after)
-
-
-def _root(change: Change) -> str:
-    return change.key.target.partition(".")[0]
+    return change.key.area, change.key.root, change.names, repr(change.before), repr(change.after)
 
 
 def _is_about_others(glob: str) -> bool:
@@ -55,7 +47,7 @@ def _may_lead(glob: str, leader: Change, change: Change) -> bool:
     if not leader.key.target or not change.key.target:
         return True
     if _is_about_others(glob):
-        return leader.key.target != change.key.target and _root(leader) == _root(change)
+        return leader.key.target != change.key.target and leader.key.root == change.key.root
     return leader.key.target == change.key.target
 
 

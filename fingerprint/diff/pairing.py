@@ -28,7 +28,7 @@ def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Itera
 
     Their numbers tell the order in which they were started, and siblings are started in no firm order.
     """
-    siblings = {key for key in (*a, *b) if _is_descendant(key)}
+    siblings = {key for key in (*a, *b) if key.is_descendant}
     for key in dict.fromkeys((*a, *b)):
         if key not in siblings:
             yield SectionPair(key, a.get(key), b.get(key))
@@ -37,10 +37,6 @@ def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Itera
         programs[key.area, key.target.rpartition(".")[0]].append(key)
     for keys in programs.values():
         yield from _pair_siblings(keys, a, b)
-
-
-def _is_descendant(key: Key) -> bool:
-    return key.target.startswith("main.")
 
 
 def _in_order(key: Key) -> tuple[str, str, int, str]:

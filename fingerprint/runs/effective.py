@@ -16,6 +16,7 @@ from fingerprint.sections import Blob, blob_of, decoder_of
 from fingerprint.snapshot import NOTHING, Key, Outcome, Reading, Snapshot
 from fingerprint.walk import MISSING, Difference, Names, differences, overlaid, value_at
 from probes.kit.facts import NOT_READ, Gap, Section
+from probes.kit.probe import MAIN
 
 Samples = Mapping[str, Union[Distribution, Growth]]
 
@@ -83,7 +84,7 @@ def effective(run: Run, snapshots: Mapping[str, Snapshot]) -> Effective:
     for key, reading in run.processes.items():
         sections[key] = _alone(reading, under_load=True)
     for area, reading in run.passed.items():
-        key = Key(area, "main")
+        key = Key(area, MAIN)
         sections[key] = _with_given(sections.get(key), reading)
     taken = [snapshots[id_].taken_at for ids in run.snapshots.values() for id_ in ids if id_ in snapshots]
     return Effective(

@@ -24,6 +24,8 @@ class Target(NamedTuple):
 
 
 HOST = Target()
+MAIN = "main"
+"""The name of the process that a run starts; those below it are called `main.PROGRAM.N`."""
 
 
 class Probe(msgspec.Struct, Generic[S], frozen=True):

@@ -4,11 +4,9 @@ from functools import lru_cache
 
 from probes.kit.facts import Gap
 from probes.kit.host import Host
-from probes.kit.probe import Target
+from probes.kit.probe import MAIN, Target
 from probes.kit.processes import family
 from probes.process.interpreters import named
-
-MAIN = "main"
 
 
 class Names:
