@@ -28,7 +28,8 @@ BAD_WORDS = (
     ["diff", "run-A", "run-B", "--vary", "%zz"], ["diff", "run-A", "run-B", "--exit-on", "x"],
     ["runs", "--limit", "0"], ["runs", "--limit", "-1"], ["runs", "--limit", "9" * 30], ["runs", "--limit", "x"],
     ["prune"], ["prune", "--older-than", "5"], ["prune", "--older-than", "-5d"],
-    ["prune", "--older-than", "9" * 30 + "d"], ["prune", "--older-than", "9" * 5000 + "d"], ["prune", "--older-than", "²d"], ["prune", "--keep-last", "-1"],
+    ["prune", "--older-than", "9" * 30 + "d"], ["prune", "--older-than", "9" * 5000 + "d"],
+    ["prune", "--older-than", "²d"], ["prune", "--keep-last", "-1"],
     ["note", "run-A"], ["note", "run-A", ""], ["note", "run-A", "\udcff"],
     ["rename", "run-A"], ["rename", "run-A", ""], ["rename", "run-A", "a b"], ["rename", "run-A", "run-B"],
     ["rename", "run-A", "x" * 101], ["rename", "--", "run-A", "-x"], ["rename", "run-A#1", "new"],
@@ -45,7 +46,8 @@ BAD_WORDS = (
     ["record", "new", "--area", "nope"],
     ["run"], ["run", "--"], ["run", "--name", "", "--", "true"], ["run", "--name", "a/b", "--", "true"],
     ["run", "--name", "-x", "--", "true"], ["run", "--name", "x" * 101, "--", "true"],
-    ["run", "--nosuch", "--", "true"], ["run", "--vary", "", "--", "true"], ["run", "--benchmark", "\udcff", "--", "true"],
+    ["run", "--nosuch", "--", "true"], ["run", "--vary", "", "--", "true"],
+    ["run", "--benchmark", "\udcff", "--", "true"],
 )  # fmt: skip
 BAD_SETTINGS = {
     "FINGERPRINT_BUDGET_S": ("x", "", "0", "-1", "inf", "\udcff"),
