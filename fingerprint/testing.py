@@ -12,7 +12,7 @@ redacted when they were read (probes/kit/redact.py); `anonymised` takes out what
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, Union, get_args, get_type_hints
 
 import msgspec
@@ -227,10 +227,11 @@ class _Replacing:
             text = pattern.sub(stand_in, text)
         text = "".join(self._without_secrets(text))
         for pattern, form in self._naming:
-            text = pattern.sub(lambda match, form=form: self._numbered(match.group(), form), text)  # type: ignore[misc]
+            text = pattern.sub(partial(self._numbered, form), text)
         return text
 
-    def _numbered(self, value: str, form: str) -> str:
+    def _numbered(self, form: str, match: re.Match[str]) -> str:
+        value = match.group()
         if (form, value) not in self._known:
             taken = sum(1 for other, _ in self._known if other == form)
             self._known[form, value] = form.format(taken + 1)

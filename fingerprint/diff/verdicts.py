@@ -46,7 +46,7 @@ def two_keys(x: Any, y: Any) -> bool:
 
 def _two_keys_inside(x: str, y: str) -> bool:
     a, b = _HIDDEN.search(x), _HIDDEN.search(y)
-    return bool(a and b) and a[1] != b[1] and x[: a.start()] == y[: b.start()]  # type: ignore[index,union-attr]
+    return a is not None and b is not None and a[1] != b[1] and x[: a.start()] == y[: b.start()]
 
 
 def only_temporary(x: Any, y: Any) -> bool:

@@ -75,7 +75,9 @@ class Stores:
         self, *, name: str | None = None, benchmark: str | None = None, good: bool | None = None, limit: int = -1
     ) -> tuple[RunRow, ...]:
         """Of all stores, the newest `limit` (all when negative), oldest first."""
-        return self._newest(limit, name=name, benchmark=benchmark, good=good)
+        of_each = [store.runs(name=name, benchmark=benchmark, good=good, limit=limit) for store in self.stores]
+        found = sorted((row for rows in of_each for row in rows), key=lambda row: (row.opened_at, row.id))
+        return tuple(found[-limit:] if limit >= 0 else found)
 
     def snapshots(self, *, host: str = "", since: int = 0, until: int = ALWAYS) -> tuple[SnapshotRow, ...]:
         """Of all stores, oldest first."""
@@ -92,17 +94,12 @@ class Stores:
         for store in self.stores:
             store.close()
 
-    def _newest(self, limit: int, **asked: "str | bool | None") -> tuple[RunRow, ...]:
-        found = [row for store in self.stores for row in store.runs(limit=limit, **asked)]  # type: ignore[arg-type]
-        found.sort(key=lambda row: (row.opened_at, row.id))
-        return tuple(found[-limit:] if limit >= 0 else found)
-
     def _relative(self, text: str, benchmark: str | None) -> FoundRun:
         last = _LAST.fullmatch(text)
         if last is None and text != "@good":
             raise StoreError(f"'{text}' is no run: write @ for the last one, @-1 for the one before, or @good")
         back = int(last[1] or 0) if last else 0
-        found = self._newest(back + 1, benchmark=benchmark, good=None if last else True)
+        found = self.runs(benchmark=benchmark, good=None if last else True, limit=back + 1)
         if len(found) <= back:
             raise StoreError(_too_few(text, len(found), benchmark))
         return self._of(found[0])
