@@ -33,16 +33,16 @@ def redaction_key(settings: Settings, environ: Mapping[str, str]) -> RedactionKe
             return RedactionKey(_shared(Path(os.path.expanduser(settings.redaction.key_file))))
         return RedactionKey(_own(environ))
     except _Unusable as unusable:
-        words = f"{unusable}; until then private values compare with no other run"
+        words = str(unusable)
     except OSError as error:
-        words = f"redaction key {error.filename}: {error.strerror}; private values of this run compare with no other"
-    return RedactionKey(os.urandom(32), words)
+        words = f"redaction key {error.filename} cannot be used ({error.strerror}): check who may read and write there"
+    return RedactionKey(os.urandom(32), f"{words}; until then private values compare with no other run")
 
 
 def _shared(path: Path) -> bytes:
     """The owner's group may read a shared key."""
     try:
-        return _read(path, forbidden=stat.S_IRWXO | stat.S_IWGRP)
+        return _read(path, at_most=0o640)
     except FileNotFoundError as error:
         raise _Unusable(f"redaction.key_file {path} does not exist: copy it from where it is shared") from error
 
@@ -55,7 +55,7 @@ def _own(environ: Mapping[str, str]) -> bytes:
     if not path.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create(path)
-    return _read(path, forbidden=stat.S_IRWXG | stat.S_IRWXO)
+    return _read(path, at_most=0o600)
 
 
 def _create(path: Path) -> None:
@@ -73,16 +73,15 @@ def _create(path: Path) -> None:
         os.unlink(draft)
 
 
-def _read(path: Path, *, forbidden: int) -> bytes:
-    """The file's content without surrounding white space."""
+def _read(path: Path, *, at_most: int) -> bytes:
+    """The file's content without surrounding white space. at_most: what its group and others may do with it."""
     with open(path, "rb", opener=_without_waiting) as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):
             raise _Unusable(f"redaction key {path} is no regular file: copy the key there")
-        if info.st_mode & forbidden:
-            raise _Unusable(
-                f"redaction key {path} is open to others (mode {stat.S_IMODE(info.st_mode):o}): chmod 600 {path}"
-            )
+        mode = stat.S_IMODE(info.st_mode)
+        if mode & 0o077 & ~at_most:
+            raise _Unusable(f"redaction key {path} is open to others (mode {mode:o}): chmod {at_most:o} {path}")
         secret = file.read(4096).strip()
     if len(secret) < LEAST_BYTES:
         raise _Unusable(f"redaction key {path} holds fewer than {LEAST_BYTES} bytes: delete it, or copy the right one")

@@ -49,6 +49,8 @@ def test_a_shared_key_may_be_read_by_its_group(tmp_path: Path) -> None:
     file.write_bytes(b"0123456789abcdef0123456789abcdef\n")
     file.chmod(0o640)
     assert redaction_key(shared(file), {}) == (b"0123456789abcdef0123456789abcdef", "")
+    file.chmod(0o660)
+    assert f"is open to others (mode 660): chmod 640 {file}; until then" in redaction_key(shared(file), {}).trouble
 
 
 def test_a_shared_key_that_is_missing_or_short_is_told_and_never_made(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from fingerprint.store import schema
 from fingerprint.store.errors import Damaged, NoStore, StoreError, explained, unreadable
-from fingerprint.store.place import check_kind, make_private, network_of
+from fingerprint.store.place import check_kind, is_missing, make_private, network_of
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -82,7 +82,7 @@ class Database:
         check_kind(self.path)
         if not self.readonly:
             make_private(self.path)
-        elif not os.path.exists(self.path):
+        elif is_missing(self.path):
             raise NoStore(f"{self.path} does not exist yet: a first `fingerprint run` makes it")
         with self._explaining():
             self._connection = _read_only(self.path, self.patience) if self.readonly else self._writable()

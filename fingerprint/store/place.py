@@ -54,6 +54,17 @@ def make_private(path: Path) -> None:
         raise explained(OSError("readonly"), path)
 
 
+def is_missing(path: Path) -> bool:
+    """Raises StoreError where nobody but another user can tell."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        raise explained(OSError(f"unable to open: {error.strerror}"), path) from error
+    return False
+
+
 def check_kind(path: Path) -> None:
     """Raises StoreError for a folder or device: what SQLite says of one is about permissions or the disk."""
     if os.path.exists(path) and not os.path.isfile(path):

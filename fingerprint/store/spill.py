@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -13,14 +14,15 @@ _decode = msgspec.json.Decoder(Line).decode
 
 
 def folders(store: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where a spill file may lie, best first."""
-    from tempfile import gettempdir
-
+    """Where a spill file may lie, best first. tempfile.gettempdir would raise where it can write nowhere."""
     yield store.parent
-    if runtime := environ.get("XDG_RUNTIME_DIR"):
-        yield Path(runtime)
-    yield Path(environ.get("TMPDIR") or gettempdir())
-    yield Path.cwd()
+    for variable in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        if chosen := environ.get(variable):
+            yield Path(chosen)
+    yield Path("/tmp")  # noqa: S108  # the file is made with O_EXCL and for its owner alone
+    yield Path("/var/tmp")  # noqa: S108
+    with suppress(OSError):  # a working directory may be removed
+        yield Path.cwd()
 
 
 class Spill:
