@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     name="import",
     examples="""\
 fingerprint import friday.json
-fingerprint import fingerprint-run-A.jsonl --name run-A""",
+fingerprint import /tmp/fingerprint-01JD5X2M7QK9.jsonl      (what `run` could not store)""",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=Path))
 @click.option("--name", metavar="NAME", type=TEXT, help="What its runs are called here.")

@@ -14,7 +14,7 @@ fingerprint schema diff > fingerprint.diff.schema.json""",
 )
 @click.argument("name", type=click.Choice(SCHEMAS))
 def command(name: str) -> None:
-    """Print the JSON Schema of what `--format json` gives."""
+    """Print the JSON Schema of what `diff` (or `status`), or `snapshot`, gives as JSON."""
     import json
 
     if name == "diff":
