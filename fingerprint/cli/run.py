@@ -2,7 +2,8 @@
 
 import os
 import re
-import sys
+import signal
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -13,7 +14,7 @@ from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.session import Means, Plan
+    from fingerprint.runs.session import Finished, Means, Plan
     from fingerprint.store import Journal
 
 
@@ -42,23 +43,29 @@ def command(
 ) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs import session
+    from fingerprint.runs.session import NotRun
     from fingerprint.runs.wrap import leave
 
+    _end_by_control_c()
     invocation = Invocation()
     plan = _plan(invocation, name, benchmark, vary, cmd)
     try:
-        means, journal = _means(invocation)
-    except OSError as error:
-        _run_unrecorded(cmd, error)
-    finished = session.run(plan, means)
+        finished, trouble = _recorded(invocation, plan)
+    except NotRun as why:
+        _run_unrecorded(plan, why)
     if not finished.ended.started:
         say(finished.ended.detail)
-    if journal.trouble:
-        say(journal.trouble)
+    if trouble:
+        say(trouble)
     elif not quiet:
         say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
     leave(finished.ended)
+
+
+def _end_by_control_c() -> None:
+    """As any program does, so that a loop of the shell's ends too; once the command runs, that decides."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _plan(
@@ -67,12 +74,15 @@ def _plan(
     """Raises Trouble for a name that no argument could mean."""
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.session import Plan
+    from fingerprint.runs.wrap import inherited_environment, working_directory
     from fingerprint.store import check_name
 
     sampling = invocation.settings.sampling
     return Plan(
         name=_name_of(cmd[0]) if name is None else check_name(name),
         argv=cmd,
+        env=inherited_environment(),
+        cwd=working_directory(),
         host=os.uname().nodename,
         benchmark=benchmark or benchmark_of(cmd),
         vary=vary,
@@ -85,21 +95,42 @@ def _name_of(program: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]).lstrip("-")[:100] or "run"
 
 
-def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
+def _recorded(invocation: "Invocation", plan: "Plan") -> "tuple[Finished, str]":
+    """The finished run, and what went wrong with its record. Raises NotRun."""
+    from fingerprint.runs.session import NotRun, run
+
+    held = ExitStack()
+    try:
+        means, journal = _means(invocation, plan, held)
+    except Exception as error:
+        held.close()
+        raise NotRun(error) from error
+    try:
+        finished = run(plan, means)
+        return finished, journal.trouble or finished.unwritten
+    finally:
+        with suppress(Exception):  # all is written, and the command's status is to be passed on
+            held.close()
+
+
+def _means(invocation: "Invocation", plan: "Plan", held: ExitStack) -> "tuple[Means, Journal]":
     """Both readers are forked before the store is opened."""
     from fingerprint.cli.invocation import host_areas
-    from fingerprint.reader import Reader, take_snapshot
+    from fingerprint.reader import Reader, read_given, take_snapshot, with_given
     from fingerprint.runs.session import Means
     from fingerprint.snapshot import Job
 
     probes = invocation.probes()
-    reader, sampler = Reader(invocation.host, probes), Reader(invocation.host, probes)
+    reader = Reader(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd))
+    held.callback(reader.close)
+    sampler = Reader(invocation.host, probes)
+    held.callback(sampler.close)
     jobs = [Job(area) for area in host_areas(probes)]
 
     from fingerprint.store import Journal, default_path
-    from probes.process import given
 
     journal = Journal(default_path(invocation.environ), invocation.environ)
+    held.callback(journal.close)
     means = Means(
         probes=probes,
         reader=reader,
@@ -107,16 +138,17 @@ def _means(invocation: "Invocation") -> "tuple[Means, Journal]":
         journal=journal,
         host=invocation.host,
         snapshot=lambda: take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s),
-        given=lambda argv, env, cwd: given(invocation.host, os.getpid(), argv, env, cwd),
+        given=lambda: read_given(reader),
     )
     return means, journal
 
 
-def _run_unrecorded(cmd: tuple[str, ...], why: OSError) -> NoReturn:
-    """No process can be made to read with: the command is worth more than its record."""
-    say(f"nothing can be recorded ({why.strerror}); {cmd[0]} runs all the same")
-    try:
-        os.execvp(cmd[0], cmd)  # in our place, as the user asked for
-    except OSError as error:
-        say(f"{cmd[0]}: {error.strerror}")
-        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+def _run_unrecorded(plan: "Plan", why: Exception) -> NoReturn:
+    """In our place: the command is worth more than its record."""
+    from fingerprint.runs.wrap import Inherited, Start, become, leave
+
+    say(f"nothing can be recorded ({why}); {plan.argv[0]} runs all the same")
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    refused = become(Start(plan.argv, plan.env, Inherited(frozenset(blocked))))
+    say(refused.detail)
+    leave(refused)

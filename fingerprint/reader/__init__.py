@@ -6,7 +6,8 @@ worker that outlives a probe's budget is killed, waited for a tenth of a second 
 another takes over the probes that are left.
 """
 
+from fingerprint.reader.given import read_given, with_given
 from fingerprint.reader.reader import Reader
 from fingerprint.reader.take import take_snapshot
 
-__all__ = ["Reader", "take_snapshot"]
+__all__ = ["Reader", "read_given", "take_snapshot", "with_given"]

@@ -38,7 +38,8 @@ class Window(NamedTuple):
 
 
 class Relay:
-    """Catches signals while it is entered. After every wake-up on one of `filenos()` call `step`.
+    """Catches signals while it is entered. After every wake-up on one of `filenos()` call `step`. Entering raises
+    OSError where no witness can be made, and leaves the signals as they were.
 
     told: the last signal that asked fingerprint to end, 0 for none.
     stop_asked: the monotonic time of the last SIGTSTP that no SIGCONT has answered.
@@ -61,11 +62,16 @@ class Relay:
         for end in (self._arrivals, self._wake, self._witness, theirs):
             end.setblocking(False)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON | {signal.SIGCHLD})
-        self._catch()
-        self._pid = fork_bare([theirs.fileno()], lambda: _witness(theirs, mask))
-        theirs.close()
-        self._outer_wake = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         self._mask = mask
+        self._catch()
+        try:
+            self._pid = fork_bare([theirs.fileno()], lambda: _witness(theirs, mask))
+        except OSError:
+            self._let_go()
+            raise
+        finally:
+            theirs.close()
+        self._outer_wake = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         # SIGCHLD may have been blocked by whoever started us; then the command's end would not wake us.
         signal.pthread_sigmask(signal.SIG_SETMASK, mask - {signal.SIGCHLD})
         return self
@@ -74,6 +80,9 @@ class Relay:
         os.kill(self._pid, signal.SIGKILL)  # stopped with the group, it would not see that we let it go
         os.waitpid(self._pid, 0)
         signal.set_wakeup_fd(self._outer_wake)
+        self._let_go()
+
+    def _let_go(self) -> None:
         for number, handler in self._caught.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # what getsignal gave
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)

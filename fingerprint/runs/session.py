@@ -4,10 +4,9 @@ Whatever goes wrong in fingerprint becomes a trouble record; the command is star
 signals and waited for all the same.
 """
 
-import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -32,26 +31,27 @@ from fingerprint.runs.relay import Relay
 from fingerprint.runs.sampling import Due, Sampling, Saving
 from fingerprint.runs.timetable import Timetable, process_readings, saves, slow_ticks, ticks
 from fingerprint.runs.watch import Duty, watch
-from fingerprint.runs.wrap import Command, Ended, Start, inherited_environment, own_peak, start
-from fingerprint.snapshot import Job, Key, Reading, Snapshot, reading_of
+from fingerprint.runs.wrap import Command, Ended, Start, own_peak, printable, start
+from fingerprint.snapshot import Job, Key, Reading, Snapshot
 from fingerprint.version import __version__
 from probes.kit.facts import Section
 from probes.kit.host import Host
-from probes.kit.probe import HOST, Cadence, Probe, Target
+from probes.kit.probe import HOST, MAIN, Cadence, Probe, Target
 
 R = TypeVar("R")
 
-MAIN = "main"
 PEAK = "usage/main/hwm"  # kB
 PUMP_SECONDS = 5.0
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run. benchmark: which runs may be compared with it. streams: 1, 2 or both, whose end is kept for a
-    reader of output."""
+    """What to run, with which environment, in which working directory. benchmark: which runs may be compared with it.
+    streams: 1, 2 or both, whose end is kept for a reader of output."""
 
     name: str
     argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
     host: str
     benchmark: str = ""
     vary: tuple[str, ...] = ()
@@ -72,10 +72,10 @@ class Means(NamedTuple):
     """What a run works with.
 
     probes    by area; those of cadence `tick` are sampled, the others of processes read for the command's tree
-    reader    for the tree and, when the command does not run, for `snapshot`; idle when given
+    reader    for the tree and, when the command does not run, for `snapshot` and `given`; idle when given
     sampler   a second one, for the ticks
     snapshot  takes a whole snapshot
-    given     the section of what exec is given: arguments, environment, working directory
+    given     reads what exec is given: arguments, environment, working directory
     """
 
     probes: Mapping[str, Probe[Section]]
@@ -84,42 +84,63 @@ class Means(NamedTuple):
     journal: Journal
     host: Host
     snapshot: Callable[[], Snapshot]
-    given: Callable[[Sequence[str], Mapping[str, str], str], Section]
+    given: Callable[[], Reading]
 
 
 class Finished(NamedTuple):
-    """ended: for `wrap.leave`. output: the end of what the streams carried. told: asked to end by this signal."""
+    """ended: for `wrap.leave`. output: the end of what the streams carried. told: asked to end by this signal.
+    unwritten: why records are missing that the journal did not take."""
 
     ended: Ended
     output: bytes = b""
     told: int = 0
+    unwritten: str = ""
+
+
+class NotRun(Exception):
+    """No process could be made, or no record be begun: the command was not started. The text says why."""
+
+    def __init__(self, why: Exception) -> None:
+        told = why.strerror if isinstance(why, OSError) else None
+        super().__init__(told or f"{type(why).__name__}: {why}")
 
 
 def run(plan: Plan, means: Means) -> Finished:
-    """Runs the plan's command once. Whatever the command does, this returns when it has ended and is recorded."""
-    with Relay() as relay:
-        return Session(plan, means, relay).conduct()
+    """Runs the plan's command once. Whatever the command does, this returns when it has ended and is recorded.
+
+    Raises NotRun; nothing else until the command was started.
+    """
+    session = Session(plan, means)
+    try:
+        with Relay() as relay:
+            return session.conduct(relay)
+    except Exception as error:
+        if session.started:
+            raise
+        raise NotRun(error) from error
 
 
 class Session:
     """One run while it goes on."""
 
-    def __init__(self, plan: Plan, means: Means, relay: Relay) -> None:
+    _relay: Relay
+
+    def __init__(self, plan: Plan, means: Means) -> None:
+        self.started = False
         self._plan = plan
         self._means = means
-        self._relay = relay
-        self._env: Mapping[str, str] = os.environ
+        self._unwritten = ""
 
-    def conduct(self) -> Finished:
+    def conduct(self, relay: Relay) -> Finished:
+        self._relay = relay
         self._means.journal.open_run(self._plan.name, self._opened)
-        self._env = self._try("the environment as it was given", inherited_environment) or os.environ
         self._snap("before")
         ended, output = self._command()
         told = self._relay.told
         if ended.started:
             self._snap("after")
         self._write(Closed(time.time_ns(), ended.how, ended.status, ended.detail, interrupted=bool(told)))
-        return Finished(ended, output, told)
+        return Finished(ended, output, told, self._unwritten)
 
     def _command(self) -> tuple[Ended, bytes]:
         self._relay.step(time.monotonic())
@@ -132,11 +153,17 @@ class Session:
 
     def _start(self, pump: Pump | None) -> Ended:
         peak = self._try("our own size", own_peak) or 0
-        command = start(Start(self._plan.argv, self._env, self._relay.inherited, pump.streams if pump else {}))
+        plan = self._plan
+        command = start(Start(plan.argv, plan.env, self._relay.inherited, pump.streams if pump else {}))
+        self.started = True
         if pump:
             pump.started()
         if isinstance(command, Ended):
             return command
+        ended = self._try("what is done beside the command", lambda: self._accompany(command, pump, peak))
+        return ended or watch(command, self._relay, [], self._trouble)
+
+    def _accompany(self, command: Command, pump: Pump | None, peak: int) -> Ended:
         sampling = self._sampling(command)
         census = self._census(command)
         ended = watch(command, self._relay, self._duties(command, sampling, census, pump), self._trouble)
@@ -184,10 +211,11 @@ class Session:
         self._write(Process(time.time_ns(), key.area, key.target, reading))
 
     def _pass(self) -> None:
-        argv = [_printable(word) for word in self._plan.argv]
-        env = {_printable(name): _printable(value) for name, value in self._env.items()}
-        section = self._means.given(argv, env, _printable(os.getcwd()))
-        self._write(Passed(time.time_ns(), "process", reading_of(section)))
+        reading = self._means.given()
+        if reading.outcome == "ok":
+            self._write(Passed(time.time_ns(), "process", reading))
+        else:
+            self._trouble(f"what the command is given: {reading.detail}")
 
     def _output(self, pump: Pump | None) -> bytes:
         if pump is None:
@@ -201,13 +229,12 @@ class Session:
     def _snap(self, moment: Moment) -> None:
         snapshot = self._try(f"the snapshot {moment}", self._means.snapshot)
         if snapshot is not None:
-            self._means.journal.save(snapshot)
+            self._keep(lambda: self._means.journal.save(snapshot))
             self._write(Snapped(time.time_ns(), moment, snapshot.id))
 
     def _opened(self, attempt: int) -> Opened:
         plan, host = self._plan, self._means.host
-        argv = host.redactor.arguments([_printable(word) for word in plan.argv])
-        cwd = _printable(self._try("the working directory", os.getcwd) or "")
+        argv = host.redactor.arguments([printable(word) for word in plan.argv])
         return Opened(
             time.time_ns(),
             plan.name,
@@ -216,7 +243,7 @@ class Session:
             plan.host,
             opener(host),
             argv,
-            cwd,
+            printable(plan.cwd),
             plan.vary,
             __version__,
         )
@@ -230,12 +257,14 @@ class Session:
             return None
 
     def _trouble(self, what: str) -> None:
-        self._write(Trouble(time.time_ns(), what))
+        self._write(Trouble(time.time_ns(), printable(what)))
 
     def _write(self, record: AnyRecord) -> None:
-        self._means.journal.append(record)
+        self._keep(lambda: self._means.journal.append(record))
 
-
-def _printable(text: str) -> str:
-    """Bytes that are not UTF-8 as backslash escapes, as Host gives them."""
-    return os.fsencode(text).decode("utf-8", "backslashreplace")
+    def _keep(self, act: Callable[[], object]) -> None:
+        """The journal never raises; if it does, the command's end is still to be awaited and passed on."""
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001  # its own trouble cannot be written with it
+            self._unwritten = self._unwritten or f"{type(error).__name__}: {error}"

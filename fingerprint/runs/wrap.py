@@ -113,12 +113,10 @@ class Start(NamedTuple):
 def start(given: Start) -> Command | Ended:
     """Starts the program, found on the PATH of the environment.
 
-    Ended where it was refused: 127 for ENOENT, 126 for anything else, as env(1) decides.
+    Ended where it was refused: 127 for ENOENT, 126 for anything else, as env(1) decides. Raises OSError
+    where no process can be made.
     """
-    try:
-        pid, report = _fork(given)
-    except OSError as error:
-        return _refused(given, error.errno or 0)
+    pid, report = _fork(given)
     with open(report, "rb") as file:
         began, _, refused = file.read().partition(b" ")
     if not refused:
@@ -127,8 +125,17 @@ def start(given: Start) -> Command | Ended:
     return _refused(given, int(refused))
 
 
+def become(given: Start) -> Ended:
+    """Puts the program in our place, where no process can be made for it. Ended where it was refused."""
+    _give_signals_back(given.inherited)
+    try:
+        _exec(list(given.argv), given.env)
+    except OSError as error:
+        return _refused(given, error.errno or 0)
+
+
 def _refused(given: Start, number: int) -> Ended:
-    why = f"{given.argv[0]}: {os.strerror(number)}"
+    why = f"{printable(given.argv[0])}: {os.strerror(number)}"
     if number == errno.ENOENT:
         return Ended("not found", NOT_FOUND, why)
     return Ended("not executable", NOT_EXECUTABLE, why)
@@ -159,6 +166,8 @@ def _become(given: Start, report: int) -> NoReturn:
         _exec(list(given.argv), given.env)
     except OSError as error:
         os.write(report, b" %d" % (error.errno or 0))
+    except Exception:  # noqa: BLE001  # what Python will not pass to execve(2)
+        os.write(report, b" %d" % errno.EINVAL)
     finally:
         os._exit(NOT_EXECUTABLE)
 
@@ -173,6 +182,8 @@ def _give_signals_back(inherited: Inherited) -> None:
 
 def _exec(argv: list[str], env: Mapping[str, str]) -> NoReturn:
     """As execvp(3): the search goes on past what is missing or may not be executed; the latter is told in the end."""
+    if not argv[0]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     refusals = [_refusal(path, argv, env) for path in _candidates(argv[0], env)]
     raise next((error for error in refusals if error.errno == errno.EACCES), refusals[0])
 
@@ -200,29 +211,49 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
 
 
 def inherited_environment() -> dict[str, str]:
-    """The environment that fingerprint was given.
+    """The environment that fingerprint was given, without entries that have no name: Python passes none on.
 
     In the C locale the interpreter adds LC_CTYPE to its own (PEP 538): the command must not see that.
     """
-    env = dict(os.environ)
-    with open("/proc/self/environ", "rb") as file:
-        given = file.read().split(b"\0")
+    env = {name: value for name, value in os.environ.items() if name}
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+    except OSError:  # no /proc
+        return env
     if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
         env.pop("LC_CTYPE", None)
     return env
 
 
+def working_directory() -> str:
+    """Of one that was removed the kernel still tells the path, followed by " (deleted)"; empty where nobody can."""
+    try:
+        return os.getcwd()
+    except OSError:
+        pass
+    try:
+        return os.readlink("/proc/self/cwd")
+    except OSError:
+        return ""
+
+
+def printable(text: str) -> str:
+    """Bytes that are not UTF-8 as backslash escapes, as Host gives them."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
 def leave(ended: Ended) -> NoReturn:
     """Ends this process as the command ended: with its status, or by the same signal and without a core.
 
-    The last thing to call: where a signal ends us, no exit handler runs.
+    The last thing to call: no exit handler runs, and PYTHONINSPECT opens no prompt.
     """
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: we were started with it closed
         with contextlib.suppress(OSError):
             stream.flush()
     if ended.how in ("killed", "not started"):
         _die_of(ended.status)
-    sys.exit(ended.exit_status)
+    os._exit(ended.exit_status)
 
 
 def _die_of(number: int) -> NoReturn:

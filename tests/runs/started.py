@@ -9,22 +9,20 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fingerprint.ids import new_id
-from fingerprint.reader import Reader, take_snapshot
+from fingerprint.reader import Reader, read_given, take_snapshot, with_given
 from fingerprint.runs.record import AnyRecord, Opened
 from fingerprint.runs.session import Means, Plan, run
-from fingerprint.runs.wrap import leave
+from fingerprint.runs.wrap import inherited_environment, leave, working_directory
 from fingerprint.snapshot import Job, Snapshot
 from probes.kit.host import Host
 from probes.kit.probe import discover
 from probes.kit.redact import Redactor
-from probes.process.given import given
 
 
 class Lines:
@@ -49,14 +47,15 @@ def failing(*_: Any) -> Any:
     raise RuntimeError("staged")
 
 
-def means_of(records: Path, fail: Sequence[str] = (), before: float = 0) -> Means:
+def means_of(plan: Plan, records: Path, fail: Sequence[str] = (), before: float = 0) -> Means:
     host = Host(redactor=Redactor(b"k" * 32))
     probes = discover(["pressure", "usage", "process"])
-    reader, sampler = Reader(host, probes), Reader(host, probes)
+    reader = Reader(host, with_given(probes, plan.argv, plan.env, plan.cwd))
+    sampler = Reader(host, probes)
     means = Means(
         probes, reader, sampler, Lines(records), host,
         lambda: (time.sleep(before), take_snapshot(reader, [Job("pressure")], host.redactor.key_id, 5.0))[1],
-        partial(given, host, os.getpid()),
+        lambda: read_given(reader),
     )  # fmt: skip
     for part in fail:
         if part in ("snapshot", "given"):
@@ -77,8 +76,11 @@ def main(argv: list[str]) -> None:
     options = dict(zip(argv[1:cut:2], argv[2:cut:2], strict=True))
     streams = tuple(int(stream) for stream in options.get("--streams", "").split(",") if stream)
     fail = [part for part in options.get("--fail", "").split(",") if part]
-    plan = Plan(name="run-A", argv=tuple(argv[cut + 1 :]), host="here", streams=streams)
-    means = means_of(Path(argv[0]), fail, float(options.get("--before", "0")))
+    plan = Plan(
+        name="run-A", argv=tuple(argv[cut + 1 :]), env=inherited_environment(), cwd=working_directory(), host="here",
+        streams=streams,
+    )  # fmt: skip
+    means = means_of(plan, Path(argv[0]), fail, float(options.get("--before", "0")))
     for part in filter(None, options.get("--stop", "").split(",")):
         os.kill(getattr(means, part)._worker.pid, signal.SIGSTOP)
     before = held()
