@@ -2,11 +2,15 @@
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from fingerprint.cli.options import output_format
 from fingerprint.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from fingerprint.settings import Value
 
 
 @click.command(
@@ -26,4 +30,11 @@ def command(form: str) -> None:
         return
     width = max(len(value.key) for value in found)
     for value in found:
-        click.echo(f"{value.key:{width}}  {json.dumps(value.value)}  ({value.origin})")
+        click.echo(f"{value.key:{width}}  {json.dumps(value.value)}  ({_origin(value)})")
+
+
+def _origin(value: "Value") -> str:
+    """Of the store that nobody chose also where it is."""
+    from fingerprint.store.place import default_path
+
+    return f"{value.origin}: {default_path()}" if value.key == "store" and not value.value else value.origin

@@ -87,6 +87,12 @@ def test_status_as_json_without_a_run_is_null_and_claims_no_schema(fingerprint: 
     assert json.loads(fingerprint("status", "--format", "json").stdout) is None
 
 
+def test_config_says_where_the_store_is_that_nobody_chose(fingerprint: Cli) -> None:
+    del fingerprint.env["FINGERPRINT_STORE"]
+    first = fingerprint("config").stdout.splitlines()[0]
+    assert first.endswith(f'""  (default: {fingerprint.home}/state/fingerprint/store.db)')
+
+
 def test_import_names_what_is_here_already(fingerprint: Cli) -> None:
     started_and_ended(fingerprint, "run-A")
     fingerprint("export", "run-A", "-o", "file.json")
