@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from probes.kit import child as child_module
 from probes.kit.child import OUTPUT_CAP, output_of, reap
 from probes.kit.facts import Gap
+from tests.waiting import until
 
 FREEZER = Path("/sys/fs/cgroup/freezer")
 
@@ -20,13 +20,6 @@ def is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
-
-
-def until_gone(pid: int) -> bool:
-    deadline = time.monotonic() + 5
-    while not is_gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return is_gone(pid)
 
 
 def gap(seen: object) -> tuple[str, str]:
@@ -91,7 +84,7 @@ def test_a_grandchild_that_keeps_the_pipe_is_given_up_and_killed_with_its_sessio
     pid_file = tmp_path / "pid"
     seen = output_of(["sh", "-c", f"sleep 600 & echo $! > {pid_file}; exit 0"], budget=0.3)
     assert gap(seen)[0] == "timed_out"
-    assert until_gone(int(pid_file.read_text()))
+    until(lambda: is_gone(int(pid_file.read_text())))
 
 
 def test_a_flood_is_cut_off_and_killed() -> None:
@@ -115,9 +108,7 @@ def frozen() -> Iterator[Path]:
     group.mkdir()
     yield group
     (group / "freezer.state").write_text("THAWED")
-    deadline = time.monotonic() + 5
-    while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: not (group / "cgroup.procs").read_text())
     group.rmdir()
 
 

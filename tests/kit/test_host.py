@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from probes.kit import host as host_module
 from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.host import ERRNO_GAPS, Host, Stat, gap_of
 from probes.kit.redact import Redactor
+from tests.waiting import until
 
 # Everything that open(2), read(2), readdir(3) and execve(2) document and that ERRNO_GAPS does not name: each means
 # that the read went wrong, or that what is there makes no sense. Reviewed one by one; a new errno must be, too.
@@ -290,10 +290,7 @@ def test_without_a_key_nothing_redacted_compares_with_another_host() -> None:
 def test_the_io_priority_is_in_the_kernels_words() -> None:
     child = subprocess.Popen(["ionice", "-c2", "-n5", "sleep", "600"])
     try:
-        deadline = time.monotonic() + 5
-        while Host().io_priority(child.pid) != "best-effort/5" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert Host().io_priority(child.pid) == "best-effort/5"
+        until(lambda: Host().io_priority(child.pid) == "best-effort/5")
     finally:
         child.kill()
         child.wait()

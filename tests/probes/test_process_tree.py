@@ -5,8 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,9 @@ from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.process import tree
 from tests.probes.children import running
+from tests.waiting import until
 
 NEST = "import subprocess, sys, time; [subprocess.Popen(['sleep', '60']) for _ in range(2)]; time.sleep(60)"
-
-
-def eventually(question: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
-    while not question() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return question()
 
 
 @pytest.fixture
@@ -31,7 +24,7 @@ def nest() -> Iterator[int]:
     """A shell with a Python below it and two sleeps below that."""
     child = subprocess.Popen(["sh", "-c", f'"{sys.executable}" -c "{NEST}"; :'], start_new_session=True)
     try:
-        assert eventually(lambda: len(tree(Host(), child.pid)) == 4)
+        until(lambda: len(tree(Host(), child.pid)) == 4)
         yield child.pid
     finally:
         os.killpg(child.pid, signal.SIGKILL)
@@ -43,16 +36,16 @@ def names(targets: tuple[Target, ...]) -> list[str]:
 
 
 def test_the_root_is_main_and_descendants_are_numbered_per_program_in_start_order(nest: int) -> None:
-    assert eventually(lambda: names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1", "main.sleep.2"])
+    until(lambda: names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1", "main.sleep.2"])
     assert tree(Host(), nest)[0] == Target("main", nest)
 
 
 def test_a_process_keeps_its_name_when_an_elder_ends_and_no_number_is_given_twice(nest: int) -> None:
     host = Host()
-    assert eventually(lambda: names(tree(host, nest))[2:] == ["main.sleep.1", "main.sleep.2"])
+    until(lambda: names(tree(host, nest))[2:] == ["main.sleep.1", "main.sleep.2"])
     known = tree(host, nest)
     os.kill(known[2].pid, signal.SIGKILL)
-    assert eventually(lambda: len(tree(host, nest)) == 3)
+    until(lambda: len(tree(host, nest)) == 3)
     assert tree(host, nest)[2] == known[3]
     assert names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1"]
 
@@ -74,7 +67,7 @@ def test_a_child_of_a_thread_belongs_to_the_tree() -> None:
     )
     child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     try:
-        assert eventually(lambda: names(tree(Host(), child.pid)) == ["main", "main.sleep.1"])
+        until(lambda: names(tree(Host(), child.pid)) == ["main", "main.sleep.1"])
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
@@ -90,6 +83,6 @@ def test_an_interpreter_keeps_its_name_over_versions_and_other_programs_their_di
 
 def test_nobody_is_left_of_a_process_that_ended() -> None:
     child = subprocess.Popen(["true"])
-    assert eventually(lambda: tree(Host(), child.pid) == ())  # a zombie is no member
+    until(lambda: tree(Host(), child.pid) == ())  # a zombie is no member
     child.wait()
     assert tree(Host(), child.pid) == ()

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,19 +17,13 @@ from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.usage import Departed, Usage
 from probes.usage import usage as usage_probe
+from tests.waiting import until
 
 BURN = "import time; s = time.process_time()\nwhile time.process_time() < s + 0.3: pass\n"
 
 
 def read(host: Host, pid: int) -> Usage:
     return usage_probe.read(host, Target("main", pid))
-
-
-def eventually(question: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
-    while not question() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return question()
 
 
 @pytest.fixture
@@ -62,7 +55,7 @@ def test_processes_and_memory_are_summed_over_the_tree(shell: "subprocess.Popen[
     host = Host()
     before = read(host, shell.pid)
     tell(shell, "sleep 60 & sleep 60 &")
-    assert eventually(lambda: read(host, shell.pid).processes == 3)
+    until(lambda: read(host, shell.pid).processes == 3)
     after = read(host, shell.pid)
     assert (before.processes, before.threads, after.threads) == (1, 1, 3)
     assert isinstance(before.rss, int)
@@ -74,7 +67,7 @@ def test_processes_and_memory_are_summed_over_the_tree(shell: "subprocess.Popen[
 def test_cpu_time_of_a_child_that_ended_stays(shell: "subprocess.Popen[str]") -> None:
     host = Host()
     tell(shell, f"'{sys.executable}' -c '{BURN}'; sleep 60")
-    assert eventually(lambda: cpu_time(read(host, shell.pid)) >= 300 and children_of(shell) == {"sleep"})
+    until(lambda: cpu_time(read(host, shell.pid)) >= 300 and children_of(shell) == {"sleep"})
     assert cpu_time(read(host, shell.pid)) >= 300
 
 
@@ -89,7 +82,7 @@ def test_switches_of_a_child_that_ended_stay(shell: "subprocess.Popen[str]") -> 
         column.append(read(host, shell.pid).voluntary_switches)
         return children_of(shell) == {"sleep"}
 
-    assert eventually(ended)
+    until(ended)
     assert column[-1] > 300
     assert column == sorted(column)
 
@@ -130,14 +123,14 @@ def test_throttling_by_a_quota_is_counted(shell: "subprocess.Popen[str]") -> Non
         host = Host()
         before = read(host, shell.pid).cgroup
         tell(shell, "while :; do :; done")
-        assert eventually(lambda: read(host, shell.pid).cgroup.nr_throttled > before.nr_throttled)
+        until(lambda: read(host, shell.pid).cgroup.nr_throttled > before.nr_throttled)
         after = read(host, shell.pid).cgroup
         assert after.throttled_usec > before.throttled_usec
         assert after.nr_periods > before.nr_periods
     finally:
         shell.kill()
         shell.wait()
-        assert eventually(lambda: not (group / "cgroup.procs").read_text())
+        until(lambda: not (group / "cgroup.procs").read_text())
         group.rmdir()
 
 

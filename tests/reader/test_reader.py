@@ -17,6 +17,7 @@ from fingerprint.snapshot import Job, Key
 from probes.kit.facts import Section, Seen, config
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, Target
+from tests.waiting import until
 
 V1_FREEZER = Path("/sys/fs/cgroup/freezer")
 
@@ -64,10 +65,7 @@ def freezer() -> Iterator[Callable[[], Area]]:
 
     yield freeze
     (group / "freezer.state").write_text("THAWED")
-    for _ in range(200):
-        if not (group / "tasks").read_text().strip():
-            break
-        time.sleep(0.01)
+    until(lambda: not (group / "tasks").read_text().strip())
     group.rmdir()
 
 
@@ -111,7 +109,7 @@ def test_a_probe_that_cannot_be_killed_is_left_behind_and_named(freezer: Callabl
     found = readings(fine("first"), a_probe("stuck", freezer), fine("rest"))
     assert [reading.outcome for reading in found.values()] == ["ok", "timed_out", "ok"]
     assert "left behind" in found[Key("stuck")].detail
-    assert time.monotonic() - began < 4  # the probe sleeps for an hour
+    assert time.monotonic() - began < 60  # the probe sleeps for an hour
 
 
 def test_what_hung_is_not_read_again() -> None:
@@ -157,11 +155,7 @@ def test_the_worker_ends_when_its_asker_is_killed(tmp_path: Path) -> None:
     )
     child = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False, timeout=30)
     worker = int(child.stdout)
-    for _ in range(500):
-        if not Path(f"/proc/{worker}").exists() or "\tZ" in Path(f"/proc/{worker}/status").read_text():
-            return
-        time.sleep(0.01)
-    pytest.fail(f"worker {worker} outlived its asker")
+    until(lambda: not Path(f"/proc/{worker}").exists() or "\tZ" in Path(f"/proc/{worker}/status").read_text())
 
 
 def test_a_question_while_another_is_open_is_refused() -> None:

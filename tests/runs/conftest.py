@@ -24,15 +24,6 @@ CHECKOUT = Path(__file__).parents[2]
 decode = msgspec.json.Decoder(AnyRecord).decode
 
 
-def until(condition: Callable[[], Any], seconds: float = 15.0) -> Any:
-    """What `condition` returned when it first was true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come about"
-        time.sleep(0.01)
-    return found
-
-
 class Starter:
     """Starts runs whose records go to a file of the test's folder."""
 

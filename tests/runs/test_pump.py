@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from fingerprint.runs.pump import Tail
 from fingerprint.runs.record import Closed, Trouble
-from tests.runs.conftest import CHECKOUT, Starter, Terminal, until
+from tests.runs.conftest import CHECKOUT, Starter, Terminal
+from tests.waiting import until
 
 SIZE = "import os, signal, sys, time\nshow = lambda *_: print('size', *os.get_terminal_size(1), flush=True)\n"
 

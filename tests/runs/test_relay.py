@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from fingerprint.runs.record import Closed
-from tests.runs.conftest import CHECKOUT, Running, Starter, Terminal, until
+from tests.runs.conftest import CHECKOUT, Running, Starter, Terminal
+from tests.waiting import until
 
 # These write past Python's buffers: a signal that comes within a print makes a print in its handler raise.
 COUNT = """

@@ -11,8 +11,9 @@ import pytest
 
 from fingerprint.runs import wrap
 from fingerprint.runs.record import Closed, Measured, Trouble
-from tests.runs.conftest import CHECKOUT, Starter, until
+from tests.runs.conftest import CHECKOUT, Starter
 from tests.runs.started import held
+from tests.waiting import until
 
 PYTHON = sys.executable
 READ_SIGNALS = ["grep", "-E", "^(SigBlk|SigIgn|SigCgt|ShdPnd)", "/proc/self/status"]
