@@ -1,0 +1,28 @@
+"""Whether a metric's change is more than chance, and what it would take to tell. Standard library only.
+
+docs/statistics.md says how it decides, and how often it errs.
+"""
+
+from fingerprint.statistics.assessment import Verdict, assess
+from fingerprint.statistics.chance import FEWEST, LEAST, student, widest_by_chance
+from fingerprint.statistics.planning import Plan, plan
+from fingerprint.statistics.series import Series, Start, series
+from fingerprint.statistics.spread import components, modes
+from fingerprint.statistics.words import standing
+
+__all__ = [
+    "FEWEST",
+    "LEAST",
+    "Plan",
+    "Series",
+    "Start",
+    "Verdict",
+    "assess",
+    "components",
+    "modes",
+    "plan",
+    "series",
+    "standing",
+    "student",
+    "widest_by_chance",
+]

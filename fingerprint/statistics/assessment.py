@@ -1,0 +1,263 @@
+"""Is a metric's change real, or within the spread of what was measured? docs/statistics.md tells the rules."""
+
+from collections.abc import Callable, Sequence
+from math import exp, expm1, log, sqrt
+from typing import Literal
+
+import msgspec
+
+from fingerprint.statistics import words
+from fingerprint.statistics.distributions import NORMAL, t_quantile
+from fingerprint.statistics.memory import blocks
+from fingerprint.statistics.planning import advice
+from fingerprint.statistics.ranks import rank_test
+from fingerprint.statistics.rules import (
+    ALARM,
+    ASSUMED,
+    FEW,
+    FEWEST_BLOCKS,
+    FEWEST_IN_RANGE,
+    FEWEST_LINES,
+    SMALL,
+    TAIL,
+)
+from fingerprint.statistics.series import Series, by_epoch, lie_apart, settled, typical_values
+from fingerprint.statistics.shift import Shift, ranks_can_tell, shift
+from fingerprint.statistics.spread import Spread, pooled
+
+Better = Literal["lower", "higher", "unknown"]
+Word = Literal["worse", "better", "same", "changed", "unassessed"]
+Basis = Literal["starts", "history", "samples", "none"]
+"""What a verdict rests on: the starts of both sides; the spread of other starts too; the samples within one start or
+two of each side, with the spread between starts assumed; nothing."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """ratio   of the medians, B to A; None where one is not above 0
+    ci      its 95 % interval; with the basis `samples` that of these very starts, not of others
+    says    why
+    more    what more would tell
+    notes   what else the reader should know: warm-up left out, starts in two groups
+    """
+
+    verdict: Word
+    ratio: float | None = None
+    ci: tuple[float, float] | None = None
+    basis: Basis = "none"
+    says: str
+    more: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is unassessed and yet by enough to be pointed at."""
+        return self.verdict == "unassessed" and self.ratio is not None and abs(log(self.ratio)) >= SMALL
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """All values are above 0. apart: between the sides lies an epoch's border, and how epochs differ is not known."""
+
+    a: Series
+    b: Series
+    history: Series
+    better: Better
+    apart: bool = False
+
+    @property
+    def effect(self) -> float:
+        return log(self.b.median / self.a.median)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return len(self.a.starts), len(self.b.starts)
+
+    @property
+    def assumed(self) -> float:
+        """Half the interval that starts whose spread is not known add to the difference. Of epochs: one each side."""
+        n, m = (1, 1) if self.apart else self.sizes
+        return NORMAL.inv_cdf(1 - TAIL) * ASSUMED * sqrt(1 / n + 1 / m)
+
+
+def assess(a: Series, b: Series, better: Better = "unknown", history: Series | None = None) -> Verdict:
+    """B against A. history: other starts of the same benchmark, in whatever state they were; none of A or B."""
+    if not a.starts or not b.starts:
+        return Verdict(verdict="unassessed", says=words.not_measured(bool(a.starts), bool(b.starts)))
+    if a.kind != b.kind and "peak" in (a.kind, b.kind):
+        return Verdict(verdict="unassessed", says=words.peak(a, b))
+    if len({*a.samples, *b.samples}) == 1:
+        return Verdict(verdict="same", says="equal")
+    if min(*a.samples, *b.samples) <= 0:
+        return _by_ranks(a, b, better)
+    case = _Case(a, b, history or Series(), better)
+    found = _across_epochs(case) if lie_apart(a, b) else _within_epoch(case)
+    return msgspec.structs.replace(found, notes=words.notes(a, b, case.history))
+
+
+def _across_epochs(case: _Case) -> Verdict:
+    """Epochs are compared as starts are where they are enough, else starts, with how epochs differ assumed."""
+    merged = _Case(by_epoch(case.a), by_epoch(case.b), by_epoch(case.history), case.better)
+    return _by_starts(merged) or _by_history(merged) or _within_epoch(msgspec.structs.replace(case, apart=True))
+
+
+def _within_epoch(case: _Case) -> Verdict:
+    ways: tuple[Callable[[_Case], Verdict | None], ...] = (_by_starts, _by_history, _by_samples, _by_range)
+    return next((found for way in ways if (found := way(case))), None) or _by_numbers(case)
+
+
+def _by_starts(case: _Case) -> Verdict | None:
+    if min(case.sizes) < FEW:
+        return None
+    a, b = typical_values(case.a), typical_values(case.b)
+    found = shift(_logs(a), _logs(b)).reaching(case.effect)
+    told = _Told(case, found, "starts", words.against(case.a, case.b), pooled([a, b]).deviation)
+    if found.is_clear:
+        return told.moved("beyond the spread of both")
+    within = words.lies_within(a, b)
+    return told.as_("same", within) if within else told.as_("unassessed", "no overlap, but too few to tell")
+
+
+def _by_history(case: _Case) -> Verdict | None:
+    """The spread around each side's own middle, and that of other starts, tells how far two such sides lie apart."""
+    spread, others = _spread(case)
+    if not spread.is_known:
+        return None
+    half = _half(spread, *case.sizes)
+    found = Shift(case.effect, case.effect - half, case.effect + half)
+    told = _Told(case, found, "history", words.against(case.a, case.b), spread.deviation)
+    shown = f"what {words.witnesses(others)} two such sides to differ by ({words.percent(expm1(half))})"
+    if not found.is_clear:
+        within = words.lies_within(typical_values(case.a), typical_values(case.b))
+        return told.as_("same", within or f"within {shown}")
+    rare = words.rare_mode(*case.sizes, others) if min(case.sizes) < FEW else ""
+    if rare and abs(case.effect) < SMALL:
+        return told.as_("unassessed", f"beyond {shown}, but under 10 %; {rare}")
+    return told.moved(f"beyond {shown}" + (f"; {rare}" if rare else ""))
+
+
+def _half(spread: Spread, n: int, m: int) -> float:
+    """Half the 95 % interval of the difference; never less than was seen between two starts, because no few starts show
+    how long their distribution's tail is."""
+    return max(t_quantile(1 - TAIL, spread.degrees) * spread.deviation * sqrt(1 / n + 1 / m), spread.widest)
+
+
+def _spread(case: _Case) -> tuple[Spread, int]:
+    """Within epochs where those tell enough, else over all; and from how many starts beside the two sides'."""
+    own = [typical_values(case.a), typical_values(case.b)]
+    others: dict[str, list[float]] = {}
+    for value, start in zip(typical_values(case.history), case.history.starts, strict=True):
+        if value > 0:
+            others.setdefault(start.epoch, []).append(value)
+    within = pooled([*own, *others.values()])
+    known = [value for values in others.values() for value in values]
+    return (within if within.is_known else pooled([*own, known])), len(known)
+
+
+def _by_samples(case: _Case) -> Verdict | None:
+    a, b = (_independent(side) for side in (case.a, case.b))
+    if min(len(a), len(b)) < FEWEST_BLOCKS:
+        return None
+    found = shift(_logs(a), _logs(b)).reaching(case.effect)
+    told = _Told(case, found, "samples", words.worth(case.a, case.b), ASSUMED)
+    if not found.is_clear:
+        return told.as_("same", words.lies_within(a, b) or "the samples' own spread covers it")
+    doubt = f"{words.against(case.a, case.b)}, and {words.assumed('starts')}"
+    if abs(case.effect) < SMALL or not found.widened(case.assumed).is_clear:
+        return told.as_("unassessed", f"beyond the samples' own spread, but {doubt}")
+    return told.moved(f"beyond the samples' own spread; {doubt}")
+
+
+def _independent(side: Series) -> list[float]:
+    """Samples as good as independent: blocks of each start. Samples that are too few to show what they remember count
+    only where each was made anew."""
+    if side.kind in ("summary", "peak"):
+        return []
+    starts = [settled(start) for start in side.starts]
+    long = [block for samples in starts if len(samples) >= FEWEST_LINES for block in blocks(samples)]
+    short = [sample for samples in starts if 1 < len(samples) < FEWEST_LINES for sample in samples]
+    return long + (short if side.kind == "repeats" else [])
+
+
+def _by_range(case: _Case) -> Verdict | None:
+    """A single number lies among the other side's samples, or it does not."""
+    ranges = [_range(side) for side in (case.a, case.b)]
+    more = advice(ASSUMED, min(case.sizes), None, is_known=False)
+    numbers = [[side.median] if len(side.samples) == 1 else [] for side in (case.a, case.b)]
+    for name, other, value, within in (("B", "A", numbers[1], ranges[0]), ("A", "B", numbers[0], ranges[1])):
+        if value and within and min(within) <= value[0] <= max(within):
+            says = f"{name}'s {value[0]:.4g} lies within {other}'s own range ({words.reach(within)})"
+            return Verdict(verdict="same", ratio=exp(case.effect), basis="samples", says=says, more=more)
+    return None
+
+
+def _range(side: Series) -> tuple[float, ...]:
+    samples = tuple(sample for start in side.starts for sample in settled(start))
+    return samples if side.kind in ("repeats", "series") and len(samples) >= FEWEST_IN_RANGE else ()
+
+
+def _by_numbers(case: _Case) -> Verdict:
+    apart = words.percent(expm1(abs(case.effect)))
+    says = f"{apart} apart, and {words.numbers(case.a, case.b)}: no spread is known to hold that against"
+    more = advice(ASSUMED, min(case.sizes), abs(case.effect), is_known=False)
+    return Verdict(verdict="unassessed", ratio=exp(case.effect), says=says, more=more)
+
+
+def _by_ranks(a: Series, b: Series, better: Better) -> Verdict:
+    """Without logarithms and ratios, because a value is not above 0."""
+    x, y = typical_values(a), typical_values(b)
+    if not ranks_can_tell(len(x), len(y)):
+        return Verdict(
+            verdict="unassessed", says="no ratio: a value is not above 0, and the starts are too few to rank"
+        )
+    tested = rank_test(x, y)
+    says = f"no ratio: a value is not above 0; by rank, {words.against(a, b)}: p = {tested.p:.2g}"
+    if tested.p > ALARM:
+        return Verdict(verdict="same", basis="starts", says=says)
+    return Verdict(verdict=_direction(better, tested.u < len(x) * len(y) / 2), basis="starts", says=says)
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What all verdicts on one basis share. deviation: between starts, as known or assumed there."""
+
+    case: _Case
+    found: Shift
+    basis: Basis
+    who: str
+    deviation: float
+
+    def moved(self, says: str) -> Verdict:
+        """Changed, unless the border of an epoch may have done that."""
+        if self.case.apart and not self.found.widened(self.case.assumed).is_clear:
+            return self.as_(
+                "unassessed", f"{says}, but between them lies an epoch's border, and {words.assumed('epochs')}"
+            )
+        return self.as_(_direction(self.case.better, self.case.effect > 0), says)
+
+    def as_(self, verdict: Word, says: str) -> Verdict:
+        found = self.found.widened(self.case.assumed) if self.case.apart else self.found
+        return Verdict(
+            verdict=verdict,
+            ratio=exp(self.case.effect),
+            ci=(exp(found.low), exp(found.high)),
+            basis=self.basis,
+            says=f"{words.change(found)}, {self.who}: {says}",
+            more=self._more(verdict),
+        )
+
+    def _more(self, verdict: Word) -> str:
+        if verdict not in ("same", "unassessed"):
+            return ""
+        if self.case.apart:
+            return words.more_epochs()
+        starts = min(self.case.sizes)
+        effect = abs(self.case.effect) if verdict == "unassessed" else None
+        return advice(self.deviation, starts, effect, is_known=self.basis != "samples")
+
+
+def _direction(better: Better, is_higher: bool) -> Word:
+    if better == "unknown":
+        return "changed"
+    return "better" if is_higher == (better == "higher") else "worse"
+
+
+def _logs(values: Sequence[float]) -> list[float]:
+    return [log(value) for value in values]
