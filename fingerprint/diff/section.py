@@ -38,7 +38,8 @@ def compare_sections(pair: SectionPair, probe: Probe[Section] | None, *, same_ho
     if a is None or b is None or a.blob is None or b.blob is None:
         return Compared(not_known=(NotKnown(key, (), _outcome(a), _outcome(b), _detail(a) or _detail(b)),))
     if a.parts == b.parts and a.later is None and not _needs_a_look(probe):
-        return Compared(not_known=tuple(_same_gaps(key, a.blob, a.blob)), ruled_out=a.blob.seen)
+        not_known = (*_unread(key, a, b), *_same_gaps(key, a.blob, a.blob))
+        return Compared(not_known=not_known, ruled_out=a.blob.seen)
     if probe is None:
         return Compared(not_known=(NotKnown(key, (), "seen", "seen", "this release does not know the area"),))
     try:
@@ -60,6 +61,14 @@ def _detail(side: Standing | None) -> str:
 def _needs_a_look(probe: Probe[Section] | None) -> bool:
     """Whether equal digests do not tell all: a state of the volatile half, or devices whose pairing is to be said."""
     return probe is not None and (waits_to_settle(probe.section) or holds_devices(probe.section))
+
+
+def _unread(key: Key, a: Standing, b: Standing) -> Iterator[NotKnown]:
+    """Where nobody read a process there is nothing but what it was given."""
+    unread = [side.given is not None and side.given is side.blob for side in (a, b)]
+    if any(unread):
+        x, y = ("not_read" if it else "seen" for it in unread)
+        yield NotKnown(key, (), x, y, "the command ended before it was read: what it was given is compared")
 
 
 def _same_gaps(key: Key, a: Blob, b: Blob) -> Iterator[NotKnown]:
@@ -95,6 +104,7 @@ class _Walk:
                 *(self._unsettled(d) for d in states.unlike),
             ),
             not_known=(
+                *_unread(self.key, *self.standing),
                 *_same_gaps(self.key, self._blob(0), self._blob(1)),
                 *(_not_known(self.key, d) for d in (*differing, *states.unknown) if is_unknown(d)),
                 *(_alike_at_rest(self.key, d) for d in states.alike),
@@ -131,7 +141,7 @@ class _Walk:
         return self._made(d, verdict, before, after, says)
 
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
-        temporary = "." in self.key.target and only_temporary(before, after)
+        temporary = self.key.is_descendant and only_temporary(before, after)
         return Change(
             key=self.key, names=d.names, pattern=d.pattern, item=d.item, fact=d.fact, verdict=verdict,
             before=before, after=after, among=self._among(d.pattern, verdict), context=d.fact.context or temporary,

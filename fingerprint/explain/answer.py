@@ -12,6 +12,7 @@ from fingerprint.statistics import FEWEST
 MOVED = ("worse", "better")
 # `renice -n 0 -p PID`: whoever restores it knows which process.
 _TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
+_NAMED = 3
 
 
 def headline(
@@ -20,7 +21,9 @@ def headline(
     changes: Sequence[ChangedFact],
     same: Comparable,
     ruled_out: RuledOut,
+    unread: Sequence[str],
 ) -> str:
+    """`unread`: sections that were not read whole in both."""
     opening = "Not the same experiment. " if same.same_workload is False else ""
     moved = [metric for metric in metrics if metric.verdict in MOVED]
     if moved and suspects:
@@ -31,7 +34,15 @@ def headline(
         return f"{opening}{_change(suspects)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
         return f"{opening}Nothing is known to have changed, but not all could be compared{_doubt(metrics)}."
-    return f"{opening}Nothing changed: {ruled_out.count} facts were seen equal in both{_doubt(metrics)}."
+    return f"{opening}{_equal(ruled_out.count, unread)}{_doubt(metrics)}."
+
+
+def _equal(count: int, unread: Sequence[str]) -> str:
+    seen = f"{count} fact{' was' if count == 1 else 's were'} seen equal in both"
+    if not unread:
+        return f"Nothing changed: {seen}"
+    more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+    return f"Nothing changed in what was read: {seen}; not read in both: {', '.join(unread[:_NAMED])}{more}"
 
 
 def _moved(metric: MetricChange) -> str:
@@ -42,7 +53,8 @@ def _moved(metric: MetricChange) -> str:
 
 def _change(suspects: Sequence[Suspect]) -> str:
     first = suspects[0]
-    more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+    others = len(suspects) - 1
+    more = f" (and {others} more suspect{'s' * (others > 1)})" if others else ""
     on = f" on {first.on}" if first.on else ""
     return f"{first.facts[0]} {words(first.before)} -> {words(first.after)}{on}{more}"
 

@@ -15,7 +15,7 @@ from fingerprint.explain.rank import TROUBLE, rank
 from fingerprint.explain.sameness import comparable
 from fingerprint.explain.subject import Subject, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
-from fingerprint.explain.unknown import not_known, ruled_out
+from fingerprint.explain.unknown import not_known, ruled_out, unread
 from fingerprint.runs.run import Run
 from probes.kit.paths import parse_path
 
@@ -42,7 +42,7 @@ def explain(
     equal, unknown = ruled_out(changes), not_known(changes)
     return Diff(
         schema=SCHEMA,
-        headline=headline(metrics, suspects, told, same, equal),
+        headline=headline(metrics, suspects, told, same, equal, unread(changes)),
         a=side_of(a),
         b=side_of(b),
         comparable=same,

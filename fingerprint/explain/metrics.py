@@ -1,5 +1,6 @@
 """Is the change of a metric real, or within the spread of its benchmark?"""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -107,12 +108,12 @@ def _exit_status(x: float, y: float) -> tuple[MetricVerdict, str]:
 
 
 def _not_measured(name: str, a: Subject, b: Subject) -> str:
-    reasons = []
+    missing: dict[str, list[str]] = defaultdict(list)
     for subject in (a, b):
         if not _values(subject.attempts, name):
             gap = next((run.metrics[name].gap for run in subject.attempts if name in run.metrics), "")
-            reasons.append(f"not measured in {subject.name}" + (f": {gap}" if gap else ""))
-    return "; ".join(reasons)
+            missing[f": {gap}" if gap else ""].append(subject.name)
+    return "; ".join(f"not measured in {' and '.join(names)}{why}" for why, names in missing.items())
 
 
 def _unlike_ends(a: Subject, b: Subject) -> str:

@@ -12,7 +12,7 @@ REMEDIES = {
     "lost": "the device is gone: look at the kernel log",
     "settling": "take a snapshot a few minutes after boot",
     "asleep": "reading would have woken it: read it under load",
-    "not_read": "one run did not look: run it again with this release",
+    "not_read": "one run did not look: its release or its settings had it not, or its command had ended",
     "not_observable": "no interface tells it",
     "retired": "this kernel or driver no longer reports it",
     "unsupported": "this part or kernel has no such value",
@@ -35,6 +35,11 @@ def not_known(changes: Changes) -> tuple[Unknown, ...]:
     unknown = (u for u in changes.not_known if not _in_neither(u))
     found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
     return tuple(_line(unknown) for unknown in found)
+
+
+def unread(changes: Changes) -> tuple[str, ...]:
+    """Sections that were not read whole in both."""
+    return tuple(str(unknown.key.path(())) for unknown in changes.not_known if not unknown.names)
 
 
 def _in_neither(unknown: NotKnown) -> bool:

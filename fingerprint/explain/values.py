@@ -1,11 +1,14 @@
 """Values as the contract writes them, and as a sentence does."""
 
+import re
 from typing import Any
 
 from fingerprint.diff.changes import Unsteady
 from probes.kit.facts import Document, Gap, Map, Redacted, Section
 
 LONGEST = 40
+_DIGEST = re.compile(r"[0-9a-f]{32,}")
+_DIGEST_SHOWN = 12
 
 
 def plain(value: Any) -> Any:
@@ -32,10 +35,12 @@ def _is_shown(value: Any) -> bool:
 
 
 def words(value: Any) -> str:
-    """A plain value in a sentence, cut where it is long."""
+    """A plain value in a sentence, cut where it is long; of a digest its beginning."""
     if isinstance(value, dict):
         return _marked(value)
     text = " ".join(map(words, value)) if isinstance(value, list) else str(value)
+    if _DIGEST.fullmatch(text):
+        return f"{text[:_DIGEST_SHOWN]}..."
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 from probes.process.paths import absolute, folder_of
@@ -48,13 +50,22 @@ class Entry(NamedTuple):
 
 def git(host: Host, places: Sequence[str]) -> Git:
     """Of the first of these folders that lies in a git tree."""
-    tree = next((tree for tree in (tree_of(host, place) for place in places) if tree), None)
+    seen, tree = committed(host, places), _first_tree(host, places)
+    dirty = then(seen.commit, lambda oid: _dirty(host, tree, oid)) if tree else _NO_TREE
+    return msgspec.structs.replace(seen, dirty=dirty)
+
+
+def committed(host: Host, places: Sequence[str]) -> Git:
+    """As `git`, without starting one: what files tell."""
+    tree = _first_tree(host, places)
     if tree is None:
-        return Git(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE, dirty=_NO_TREE)
+        return Git(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE)
     head = host.line(f"{tree.folder}/HEAD")
-    commit = then(head, lambda text: _commit(host, tree, text))
-    dirty = then(commit, lambda oid: _dirty(host, tree, oid))
-    return Git(root=tree.root, commit=commit, branch=then(head, _branch), dirty=dirty)
+    return Git(root=tree.root, commit=then(head, lambda text: _commit(host, tree, text)), branch=then(head, _branch))
+
+
+def _first_tree(host: Host, places: Sequence[str]) -> Tree | None:
+    return next((tree for tree in (tree_of(host, place) for place in places) if tree), None)
 
 
 def tree_of(host: Host, place: str) -> Tree | None:

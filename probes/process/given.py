@@ -7,9 +7,10 @@ import msgspec
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.process.git import committed
 from probes.process.paths import absolute, found, real
 from probes.process.program import Started, described
-from probes.process.reading import granted
+from probes.process.reading import granted, places
 from probes.process.sections import Process
 from probes.process.variables import sorted_variables
 
@@ -32,13 +33,15 @@ class Executed(NamedTuple):
 def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Process:
     """The section of a child that the process `pid` starts now. What exec hands on is read from `pid` itself;
     what only the running child can tell is not_read. Of a command that begins with a wrapper (taskset, env
-    ...) only the folder is certain."""
+    ...) it is what the wrapper is given, and nothing of the program."""
     argv, cwd = [_as_read(word) for word in argv], _as_read(cwd)
     env = {_as_read(name): _as_read(value) for name, value in env.items()}
     search = env.get("PATH", "/bin:/usr/bin")
+    variables = sorted_variables(host.redactor.environment(env))
+    handed_on = msgspec.structs.replace(granted(host, pid), cwd=cwd, **variables._asdict())
     executed = _executed(host, tuple(argv), search, cwd)
     if isinstance(executed, Gap) or executed.file.rpartition("/")[2] in WRAPPERS:
-        return Process(cwd=cwd)
+        return handed_on
     executable = real(host, executed.file)
     started = Started(
         executable=executable,
@@ -49,8 +52,7 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
         imports=env.get("PYTHONPATH", ""),
     )
     told = described(host, started)
-    variables = sorted_variables(host.redactor.environment(env))
-    return msgspec.structs.replace(granted(host, pid), cwd=cwd, **told._asdict(), **variables._asdict())
+    return msgspec.structs.replace(handed_on, git=committed(host, places(told.program.path, cwd)), **told._asdict())
 
 
 def _as_read(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from probes.kit.facts import Gap, Redacted, Seen, then
 from probes.kit.host import Host
 from probes.process.interpreters import Named, module_of, named, script_at
-from probes.process.paths import absolute, folder_of, found, is_file
+from probes.process.paths import absolute, folder_of, found, is_file, real
 from probes.process.sections import Interpreter, Program, Text
 
 _COMPILED = Gap("absent", "the program is the executable itself")
@@ -122,8 +122,8 @@ def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple
 
 
 def _environment(host: Host, started: Started) -> Seen[str]:
-    """The folder that sys.prefix names: two above argv[0] as it was found, links not followed, since a
-    virtual environment's python is a link to its base (PEP 405)."""
+    """The folder that sys.prefix names: two above argv[0] as it was found, since a virtual environment's python is
+    a link to its base (PEP 405). Links on the way to that folder are followed: `current` may be another one now."""
     if not started.shared:
         return _ELSEWHERE
     if isinstance(started.argv, Gap) or isinstance(started.executable, Gap):
@@ -132,7 +132,7 @@ def _environment(host: Host, started: Started) -> Seen[str]:
     if isinstance(first, Redacted) or named(first) is None or isinstance(cwd, Gap):
         return Gap("not_observable", "argv[0] was overwritten, so the environment's python is not told")
     called = found(host, first, started.search, cwd)
-    home = then(called, lambda path: folder_of(folder_of(path)))
+    home = then(called, lambda path: real(host, folder_of(folder_of(path))))
     if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
         return home
     return folder_of(folder_of(started.executable))

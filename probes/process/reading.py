@@ -78,15 +78,16 @@ def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Gi
     if not started.shared:
         elsewhere = Gap("not_observable", "the process has a file system of its own")
         return Git(root=elsewhere, commit=elsewhere, branch=elsewhere, dirty=elsewhere)
-    places = _places(program, started.cwd)
-    if not places and isinstance(started.cwd, Gap):
+    around = places(program, started.cwd)
+    if not around and isinstance(started.cwd, Gap):
         return Git(root=started.cwd, commit=started.cwd, branch=started.cwd, dirty=started.cwd)
-    if "." in target.name and _root(host, places) == _root(host, _places_of_parent(host, target.pid)):
+    if "." in target.name and _root(host, around) == _root(host, _places_of_parent(host, target.pid)):
         return Git()
-    return git(host, places)
+    return git(host, around)
 
 
-def _places(program: Seen[str], cwd: Seen[str]) -> list[str]:
+def places(program: Seen[str], cwd: Seen[str]) -> list[str]:
+    """Where a git tree is looked for: around the program, then around the working directory."""
     folders = (then(program, folder_of), cwd)
     return [folder for folder in folders if not isinstance(folder, Gap)]
 
@@ -100,7 +101,7 @@ def _places_of_parent(host: Host, pid: int) -> list[str]:
     if isinstance(parent, Gap):
         return []
     _, started = _started(host, parent)
-    return _places(described(host, started).program.path, started.cwd)
+    return places(described(host, started).program.path, started.cwd)
 
 
 def granted(host: Host, pid: int) -> Process:

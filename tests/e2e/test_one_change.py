@@ -44,9 +44,10 @@ def written(path: Path, value: str) -> Iterator[None]:
         path.write_text(kept)
 
 
-def test_an_environment_variable(fingerprint: Cli) -> None:
-    fingerprint("run", "--name", "a", "--", *LONG_ENOUGH, env={"OMP_NUM_THREADS": "1"})
-    fingerprint("run", "--name", "b", "--", *LONG_ENOUGH, env={"OMP_NUM_THREADS": "8"})
+@pytest.mark.parametrize("command", [LONG_ENOUGH, ("true",), ("env", "X=1", "true")], ids=" ".join)
+def test_an_environment_variable(fingerprint: Cli, command: tuple[str, ...]) -> None:
+    fingerprint("run", "--name", "a", "--", *command, env={"OMP_NUM_THREADS": "1"})
+    fingerprint("run", "--name", "b", "--", *command, env={"OMP_NUM_THREADS": "8"})
     diff = fingerprint.diff("a", "b", status=1)
     assert the_suspect(diff) == "process/main/env/OMP_NUM_THREADS"
     assert (diff["suspects"][0]["before"], diff["suspects"][0]["after"]) == ("1", "8")
@@ -119,6 +120,14 @@ def test_a_git_commit(fingerprint: Cli, touched: str) -> None:
     (tree / touched).write_text("import time; time.sleep(0.4)  # changed\n")
     git(tree, "commit", "-q", "-a", "-m", "second")
     fingerprint("run", "--name", "b", "--", sys.executable, "serve.py", cwd=tree)
+    assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/git/commit"
+
+
+def test_a_git_commit_where_the_command_is_gone_at_once(fingerprint: Cli) -> None:
+    tree = committed(fingerprint)
+    fingerprint("run", "--name", "a", "--", "true", cwd=tree)
+    git(tree, "commit", "-q", "--allow-empty", "-m", "second")
+    fingerprint("run", "--name", "b", "--", "true", cwd=tree)
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/git/commit"
 
 

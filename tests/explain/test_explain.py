@@ -86,7 +86,7 @@ STEADY = others(4.0, 4.04, 4.08, 3.98, 4.02, 4.05)
 
 def test_nothing_changed_is_said_first_and_sets_no_exit_status() -> None:
     diff = explained(wall("A", 4.0), wall("B", 4.1))
-    assert diff.headline.startswith("Nothing changed: 1 facts were seen equal in both")
+    assert diff.headline.startswith("Nothing changed: 1 fact was seen equal in both")
     assert (diff.suspects, diff.changes, exit_status(diff)) == ((), (), 0)
 
 
@@ -357,6 +357,17 @@ def test_what_exec_was_given_is_compared_when_no_reading_was_possible() -> None:
         for n, k in (("A", 0), ("B", 5))
     )
     assert [suspect.facts[0] for suspect in explained(a, b).suspects] == ["process/main/nice"]
+
+
+def test_that_nobody_read_a_process_is_said_where_nothing_changed() -> None:
+    a, b = (
+        subject(n, None, None, Passed(at=START, area="process", reading=reading_of(Task(nice=0)))) for n in ("A", "B")
+    )
+    diff = explained(a, b)
+    assert diff.headline.startswith("Nothing changed in what was read: 2 facts were seen equal in both; not read in")
+    assert [(line.fact, line.says) for line in diff.not_known] == [
+        ("process/main", "the command ended before it was read: what it was given is compared")
+    ]
 
 
 @given(facts, facts)

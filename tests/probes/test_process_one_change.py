@@ -155,6 +155,20 @@ def test_another_python_environment(host: Host, tmp_path: Path) -> None:
     assert [side.interpreter.version for side in sides] == ["3.11.7", "3.11.7"]
 
 
+def test_an_environment_that_a_link_leads_to(host: Host, tmp_path: Path) -> None:
+    """As releases are switched: `current` leads to another folder, and the command is the same."""
+    (tmp_path / "serve.py").write_text("import time; time.sleep(60)\n")
+    sides = []
+    for name in ("one", "two"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.11.7\n")
+        (tmp_path / name / "bin/python").symlink_to(os.path.realpath(sys.executable))
+        (tmp_path / "current").unlink(missing_ok=True)
+        (tmp_path / "current").symlink_to(name)
+        sides.append(of(host, (str(tmp_path / "current/bin/python"), str(tmp_path / "serve.py"))))
+    assert suspects(*sides) == {"interpreter/environment"}
+
+
 def test_the_working_directory(host: Host, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

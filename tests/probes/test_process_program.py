@@ -18,6 +18,7 @@ from probes.kit.redact import Redactor
 from probes.process import Process, given
 from probes.process.interpreters import module_of, named, script_at
 from probes.process.paths import found, real
+from probes.process.variables import in_clear
 from tests.probes.children import KEY, changes, read, running
 
 
@@ -237,14 +238,13 @@ def test_what_was_given_is_what_the_child_has(host: Host, tmp_path: Path, line: 
 
 
 @pytest.mark.parametrize("line", ["taskset -c 0 sleep 1", "env -i sleep 1", "nice sleep 1", "sudo sleep 1"])
-def test_of_a_wrapper_only_the_folder_is_given(host: Host, tmp_path: Path, line: str) -> None:
-    passed = given(host, os.getpid(), line.split(), dict(os.environ), str(tmp_path))
-    assert (passed.cwd, passed.affinity, passed.program.path, passed.env) == (
-        str(tmp_path),
-        NOT_READ,
-        NOT_READ,
-        NOT_READ,
-    )
+def test_of_a_wrapper_what_it_was_given_is_told_and_nothing_of_the_program(
+    host: Host, tmp_path: Path, line: str
+) -> None:
+    passed = given(host, os.getpid(), line.split(), {"OMP_NUM_THREADS": "3", **os.environ}, str(tmp_path))
+    assert (passed.cwd, in_clear(passed.env, "OMP_NUM_THREADS")) == (str(tmp_path), "3")
+    assert passed.affinity == read(host, os.getpid()).affinity
+    assert (passed.program.path, passed.arguments, passed.git.root) == (NOT_READ, NOT_READ, NOT_READ)
 
 
 def test_what_cannot_be_found_is_not_given(host: Host, tmp_path: Path) -> None:

@@ -132,4 +132,16 @@ def test_a_variable_that_only_one_run_was_given_is_a_change_though_one_was_not_r
 
 def test_what_neither_reading_nor_exec_tells_for_both_runs_is_not_known() -> None:
     was_read, too_short = started(read(Task(nice=5))), started(passed(Task(nice=0)))
-    assert [(u.names, u.a, u.b) for u in compared(was_read, too_short).not_known] == [(("nice",), "seen", "not_read")]
+    assert [(u.names, u.a, u.b) for u in compared(was_read, too_short).not_known] == [
+        ((), "seen", "not_read"),
+        (("nice",), "seen", "not_read"),
+    ]
+
+
+def test_that_nobody_read_the_process_is_said_though_what_both_were_given_is_equal() -> None:
+    too_short = started(passed(Task(nice=0)))
+    changes = compared(too_short, too_short)
+    assert [(str(u.key), u.names, u.a, u.b) for u in changes.not_known] == [
+        ("process/main", (), "not_read", "not_read")
+    ]
+    assert changes.ruled_out == {"process": 1}
