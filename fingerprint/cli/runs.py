@@ -34,7 +34,7 @@ def command(name: str | None, benchmark: str | None, good: bool | None, limit: i
 
     invocation = Invocation()
     rows = invocation.stores.runs(name=name, benchmark=benchmark, good=good, limit=limit)
-    listed = [_document(invocation, row) for row in rows]
+    listed = [_document(row) for row in rows]
     if form == "json":
         click.echo(json.dumps(listed, indent=2))
     elif listed:
@@ -45,14 +45,15 @@ def command(name: str | None, benchmark: str | None, good: bool | None, limit: i
         click.echo("no run is kept yet: fingerprint run --name run-A -- CMD")
 
 
-def _document(invocation: "Invocation", row: "RunRow") -> dict[str, Any]:
+def _document(row: "RunRow") -> dict[str, Any]:
     from fingerprint.runs.document import whole
     from fingerprint.runs.opener import is_alive
     from fingerprint.runs.run import ended, state_of
+    from probes.kit.host import Host
 
     plain = whole(row)
     plain["opener"], plain["closed"] = whole(row.opener), whole(row.closed) if row.closed else None
-    state = state_of(row.closed, row.closed is None and is_alive(invocation.host, row.opener))
+    state = state_of(row.closed, row.closed is None and is_alive(Host(), row.opener))
     return {**plain, "state": state, "ended": ended(row.closed, state)}
 
 

@@ -57,8 +57,9 @@ def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
     from fingerprint.runs.document import document
     from fingerprint.runs.opener import is_alive
     from fingerprint.runs.run import state_of
+    from probes.kit.host import Host
 
     side = subject(found)
     run = side.attempts[-1]
-    state = state_of(run.closed, is_alive(invocation.host, run.opened.opener))
+    state = state_of(run.closed, is_alive(Host(), run.opened.opener))
     return document(run, state, side.state, invocation.types({key.area for key in side.state.sections}))

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -191,6 +192,11 @@ def test_completion_is_silent_where_settings_are_wrong(kept: Cli) -> None:
     assert complete(kept, "show ", FINGERPRINT_BUDGET_S="x") == (["@", "@-1", "@good"], "")
 
 
+@pytest.mark.parametrize("args", [["runs"], ["show", "run-A"], ["diff", "run-A", "run-B"], ["export", "run-A"]])
+def test_looking_at_runs_needs_no_redaction_key(kept: Cli, args: list[str]) -> None:
+    assert kept(*args, env={"XDG_STATE_HOME": "/dev/null"}).stderr == ""
+
+
 # Streams that cannot be written.
 
 
@@ -279,3 +285,43 @@ def test_a_file_of_nothing_but_depth_is_refused(kept: Cli, tmp_path: Path) -> No
     (tmp_path / "deep.json").write_text('{"schema": ' + '[{"a": ' * 100_000)
     assert "deep.json" in refused(kept, ["import", str(tmp_path / "deep.json")])
     assert "deep.json" in refused(kept, ["show", str(tmp_path / "deep.json")])
+
+
+# Others at the same time.
+
+
+def test_house_is_kept_while_runs_are_written(copy: Cli) -> None:
+    document = copy("export", "run-B").stdout
+    writers = [
+        subprocess.Popen([*copy.argv("run", "-q", "--name", f"new-{n}", "--", "sleep", "1.5")], env=copy.env)
+        for n in range(2)
+    ]
+    while any(writer.poll() is None for writer in writers):
+        copy("rm", "-q", "run-B")
+        copy("rename", "run-A", "other")
+        copy("import", "-q", "-", input=document)
+        copy("rename", "other", "run-A")
+        copy("prune", "--keep-last", "50")
+    assert [writer.wait() for writer in writers] == [0, 0]
+    kept = json.loads(copy("runs", "--format", "json").stdout)
+    assert sorted(run["name"] for run in kept) == ["new-0", "new-1", "run-A", "run-A", "run-B"]
+    assert {run["state"] for run in kept} == {"closed"}
+    assert copy("export", "run-B").stdout == document
+
+
+def test_a_run_that_is_removed_while_it_runs_is_told_where_it_went(copy: Cli) -> None:
+    command = ["sh", "-c", "touch started; until test -e removed; do sleep 0.01; done"]
+    running = subprocess.Popen(
+        copy.argv("run", "--name", "gone", "--", *command),
+        env=copy.env, cwd=copy.home, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not (copy.home / "started").exists():
+        time.sleep(0.01)
+    copy("rm", "gone")
+    (copy.home / "removed").touch()
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 0
+    (spilled,) = copy.home.glob("fingerprint-*.jsonl")
+    assert f"the run is in {spilled}: `fingerprint import {spilled}` stores it" in said
+    assert copy("import", str(spilled)).stdout.startswith(f"{spilled}: gone#1, ")
+    assert "exited 0" in copy("show", "gone").stdout
