@@ -1,6 +1,5 @@
 """What each verb imports in the user's process: none pays for what another needs (decision 4)."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,50 +10,44 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = frozenset({"fingerprint", "probes"})
-TELLING = """
-import json, sys
-from fingerprint.cli import main
-try:
-    main(sys.argv[2:])
-finally:
-    open(sys.argv[1], "w").write(json.dumps(sorted(sys.modules)))
-"""
-# What the standard library has of the dear, and who pays for it.
+# Of our dependencies and of the standard library, what nobody should pay for unasked.
 DEAR = frozenset({
-    "asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "sqlite3", "ssl", "subprocess",
+    "apscheduler", "click", "cpuinfo", "deepdiff", "msgspec", "psutil", "pydantic", "pynvml", "rich",
+    "asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "sqlite3", "ssl",
     "unittest", "xml",
 })  # fmt: skip
 READS = frozenset({"click", "msgspec"})
 STORES = READS | {"sqlite3"}
-# psutil imports subprocess; ioprio_get(2), asked of it, answers what the command is given.
-RUNS = STORES | {"psutil", "subprocess"}
 
 Imports = Callable[..., frozenset[str]]
 
 
 @pytest.fixture(scope="module")
 def imports(tmp_path_factory: pytest.TempPathFactory) -> Imports:
-    """The modules that one command has imported when it ends."""
+    """The modules that the process of one command imports. What it forks has no streams to tell its own on."""
     folder = tmp_path_factory.mktemp("imports")
     kept = {name: str(folder / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
     environ = {**os.environ, **kept, "FINGERPRINT_STORE": str(folder / "store.db")}
 
+    def told(*argv: str) -> frozenset[str]:
+        python = [sys.executable, "-X", "importtime", *argv]
+        ended = subprocess.run(python, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+        assert ended.returncode in (0, 1), ended.stderr
+        lines = ended.stderr.splitlines()
+        return frozenset(line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:"))
+
+    at_start = told("-c", "")
+
     def imported(*argv: str) -> frozenset[str]:
-        told = folder / "told"
-        told.unlink(missing_ok=True)
-        subprocess.run([sys.executable, "-c", TELLING, told, *argv], cwd=ROOT, env=environ, capture_output=True)
-        return frozenset(json.loads(told.read_text()))
+        return told("-m", "fingerprint", *argv) - at_start
 
     for name in ("run-A", "run-B"):
         imported("run", "-q", "--name", name, "--", "true")
     return imported
 
 
-def dear(modules: frozenset[str]) -> set[str]:
-    """Of other distributions, and of the standard library. msgspec takes typing_extensions where it is there."""
-    names = {module.partition(".")[0] for module in modules} - OURS - {"__main__", "typing_extensions"}
-    foreign = {name for name in names if name not in sys.stdlib_module_names and not name.startswith("_")}
-    return foreign | (names & DEAR)
+def dear(modules: frozenset[str]) -> frozenset[str]:
+    return DEAR & {module.partition(".")[0] for module in modules}
 
 
 def test_the_version_costs_click_and_nothing_of_the_library(imports: Imports) -> None:
@@ -72,7 +65,7 @@ def test_the_version_costs_click_and_nothing_of_the_library(imports: Imports) ->
         ("snapshot --no-store --format json", READS),
         ("snapshot -q", STORES),
         ("snapshot --no-store", READS | {"rich"}),
-        ("run -q -- true", RUNS),
+        ("run -q -- true", STORES),
         ("diff run-A run-B --format json", STORES),
         ("diff run-A run-B", STORES | {"rich"}),
         ("show run-A --format json", STORES),
