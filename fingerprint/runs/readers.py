@@ -14,8 +14,10 @@ Finished = tuple[Key, Reading]
 class Reader(Protocol):
     """Asked with `begin`, then stepped whenever `fileno()` is readable or `timeout()` has passed, while `busy`.
 
-    Only `tree` waits, and no longer than its budget.
+    Only `tree` waits, and no longer than its budget. hung: what was given up, and since when.
     """
+
+    hung: dict[Key, str]
 
     @property
     def busy(self) -> bool: ...

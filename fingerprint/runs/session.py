@@ -139,6 +139,7 @@ class Session:
         told = self._relay.told
         if ended.started:
             self._snap("after")
+        self._tell_hung()
         self._write(Closed(time.time_ns(), ended.how, ended.status, ended.detail, interrupted=bool(told)))
         return Finished(ended, output, told, self._unwritten)
 
@@ -214,7 +215,7 @@ class Session:
         reading = self._means.given()
         if reading.outcome == "ok":
             self._write(Passed(time.time_ns(), "process", reading))
-        else:
+        elif reading.outcome == "failed":
             self._trouble(f"what the command is given: {reading.detail}")
 
     def _output(self, pump: Pump | None) -> bytes:
@@ -231,6 +232,11 @@ class Session:
         if snapshot is not None:
             self._keep(lambda: self._means.journal.save(snapshot))
             self._write(Snapped(time.time_ns(), moment, snapshot.id))
+
+    def _tell_hung(self) -> None:
+        for reader in (self._means.reader, self._means.sampler):
+            for key, since in reader.hung.items():
+                self._trouble(f"{key} hung since {since}: it was given up, and not read again")
 
     def _opened(self, attempt: int) -> Opened:
         plan, host = self._plan, self._means.host

@@ -119,8 +119,8 @@ def start(given: Start) -> Command | Ended:
     pid, report = _fork(given)
     with open(report, "rb") as file:
         began, _, refused = file.read().partition(b" ")
-    if not refused:
-        return Command(pid, float(began))
+    if not refused:  # a signal may end it before it tells when
+        return Command(pid, float(began or time.monotonic()))
     os.waitpid(pid, 0)
     return _refused(given, int(refused))
 

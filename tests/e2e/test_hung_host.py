@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.conftest import Cli
 
 HANGS = "/sys/kernel/mm/transparent_hugepage"  # the memory probe reads there
+GRANTS = "/sys/fs/cgroup"  # what a process is granted is read there, before it starts too
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="mounting over /sys needs root"),
@@ -21,26 +22,46 @@ pytestmark = [
 
 
 class HungHost:
-    """A mount namespace of its own, in which `HANGS` is a FUSE mount whose daemon is mute."""
+    """A mount namespace of its own, in which `place` is a FUSE mount whose daemon is mute, once `hang` is called."""
 
-    def __init__(self) -> None:
-        script = f"mount --make-rprivate / && exec {sys.executable} {Path(__file__).with_name('mute_fuse.py')} {HANGS}"
-        self.daemon = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
-        assert self.daemon.stdout
-        assert self.daemon.stdout.readline() == "mounted\n"
+    def __init__(self, place: str, *, at_once: bool = True) -> None:
+        mute = f"exec {sys.executable} {Path(__file__).with_name('mute_fuse.py')} {place}"
+        script = f"mount --make-rprivate / && echo apart && read go && {mute}"
+        self.daemon = subprocess.Popen(
+            ["unshare", "-m", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._hears("apart")
+        if at_once:
+            self.hang()
         self.enter = ("nsenter", "-m", "-t", str(self.daemon.pid), "-w" + os.getcwd())
+
+    def hang(self) -> None:
+        assert self.daemon.stdin
+        self.daemon.stdin.write("go\n")
+        self.daemon.stdin.flush()
+        self._hears("mounted")
 
     def end(self) -> None:
         """Ends the daemon, which fails what waits for it and so frees those in state D."""
         self.daemon.kill()
-        self.daemon.wait()
+        with self.daemon:  # closes the pipes and waits
+            pass
+
+    def _hears(self, word: str) -> None:
         assert self.daemon.stdout
-        self.daemon.stdout.close()
+        assert self.daemon.stdout.readline() == f"{word}\n"
 
 
 @pytest.fixture
-def hung_host() -> Iterator[HungHost]:
-    host = HungHost()
+def hung_host(request: pytest.FixtureRequest) -> Iterator[HungHost]:
+    host = HungHost(getattr(request, "param", HANGS))
+    yield host
+    host.end()
+
+
+@pytest.fixture
+def sound_host() -> Iterator[HungHost]:
+    host = HungHost(HANGS, at_once=False)
     yield host
     host.end()
 
@@ -60,9 +81,34 @@ def test_a_pipeline_behind_it_ends_too(fingerprint: Cli, hung_host: HungHost) ->
     assert fingerprint("snapshot", before=(*hung_host.enter, *shell)).stdout.endswith("ended\n")
 
 
+def troubles(fingerprint: Cli, run: str) -> list[str]:
+    found: list[str] = json.loads(fingerprint("show", run, "--format", "json").stdout)["troubles"]
+    return found
+
+
 def test_a_run_goes_on_and_is_recorded(fingerprint: Cli, hung_host: HungHost) -> None:
     done = fingerprint("run", "--name", "a", "--", "sh", "-c", "echo out; exit 3", before=hung_host.enter, status=3)
     assert done.stdout == "out\n"
-    text = fingerprint("show", "a").stdout
-    assert "memory" in text
-    assert "hung" in text or "timed out" in text
+    [trouble] = troubles(fingerprint, "a")
+    assert trouble.startswith("memory hung since")
+
+
+@pytest.mark.parametrize("hung_host", [GRANTS], indirect=True)
+def test_a_command_starts_where_what_it_is_granted_cannot_be_read(fingerprint: Cli, hung_host: HungHost) -> None:
+    done = fingerprint("run", "--name", "a", "--", "sh", "-c", "echo out; exit 3", before=hung_host.enter, status=3)
+    assert done.stdout == "out\n"
+    assert any(trouble.startswith("given/main hung since") for trouble in troubles(fingerprint, "a"))
+
+
+def test_what_hangs_while_the_command_runs_is_named_once(fingerprint: Cli, sound_host: HungHost) -> None:
+    argv = fingerprint.argv("run", "-q", "--name", "a", "--", "sh", "-c", "echo out; read go; exit 3")
+    with subprocess.Popen(
+        [*sound_host.enter, *argv], env=fingerprint.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout
+        assert run.stdout.readline() == "out\n"
+        sound_host.hang()
+        run.communicate("go\n")
+    assert run.returncode == 3
+    [trouble] = troubles(fingerprint, "a")
+    assert trouble.startswith("memory hung since")

@@ -32,10 +32,13 @@ class Lines:
         self._path = path
 
     def open_run(self, name: str, make: Callable[[int], Opened]) -> str:
-        self.append(make(1))
+        self._write(make(1))
         return new_id()
 
     def append(self, record: AnyRecord) -> None:
+        self._write(record)
+
+    def _write(self, record: AnyRecord) -> None:
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
 
@@ -60,6 +63,8 @@ def means_of(plan: Plan, records: Path, fail: Sequence[str] = (), before: float 
     for part in fail:
         if part in ("snapshot", "given"):
             means = means._replace(**{part: failing})
+        elif part == "journal":
+            means.journal.append = failing
         else:
             getattr(means, part).begin = failing
     return means
@@ -89,6 +94,8 @@ def main(argv: list[str]) -> None:
         assert held() == before or "--repeat" not in options, "a run leaves nothing behind"
     if kept := options.get("--output"):
         Path(kept).write_bytes(finished.output)
+    if finished.unwritten:
+        print(finished.unwritten, file=sys.stderr)
     leave(finished.ended)
 
 

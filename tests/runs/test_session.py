@@ -107,6 +107,11 @@ def test_a_command_that_is_over_at_once_is_recorded_whole(start: Starter) -> Non
     assert not start.records(Trouble)
 
 
+def test_a_journal_that_fails_while_the_command_runs_costs_records_only(start: Starter) -> None:
+    done = start("sh", "-c", "echo done; exit 4", options={"--fail": "journal"})
+    assert (done.returncode, done.stdout, done.stderr) == (4, "done\n", "RuntimeError: staged\n")
+
+
 @pytest.mark.parametrize("part", ["reader", "sampler", "snapshot", "given"])
 def test_a_fault_of_ours_is_told_and_the_command_goes_on(start: Starter, part: str) -> None:
     done = start("sh", "-c", "sleep 0.3; echo done; exit 4", options={"--fail": part})
