@@ -1,5 +1,5 @@
 """What a run measured."""
 
-from fingerprint.metrics.metric import Better, Metric
+from fingerprint.metrics.metric import Better, Kind, Metric, Summary
 
-__all__ = ["Better", "Metric"]
+__all__ = ["Better", "Kind", "Metric", "Summary"]

@@ -1,0 +1,138 @@
+"""All that a run measured: before the command `expect`, after it `collect`."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from fingerprint.metrics.found import Found, NothingRead, joined
+from fingerprint.metrics.metric import Metric
+from fingerprint.metrics.results import KNOWN, Candidate, result_files
+from fingerprint.metrics.source import Source
+from fingerprint.metrics.wanted import LONGEST_NAME, TAKEN, Wanted
+from fingerprint.metrics.written import Before, before, written
+from fingerprint.trouble import Trouble
+
+MOST = 1000  # metrics of a run
+
+
+class Output(NamedTuple):
+    """What the command printed. cut: its beginning is missing."""
+
+    data: bytes = b""
+    cut: bool = False
+
+
+class Expected(NamedTuple):
+    """A result that is to be read after the run, and what its file was before it; of output there is no file.
+
+    guessed: that it is one follows from the command's arguments alone, so it is no trouble if it is none.
+    """
+
+    wanted: Wanted
+    file: Before | None
+    guessed: bool = False
+
+
+def expect(all_wanted: Sequence[Wanted], argv: Sequence[str]) -> tuple[Expected, ...]:
+    """What `--metrics` wants, then the files that the command's own arguments name. Relative to the working directory.
+
+    Raises Trouble where `auto` was wanted and the arguments name none.
+    """
+    now = time.time_ns()
+    candidates = result_files(argv)
+    if not candidates and (bare := next(filter(_is_bare, all_wanted), None)):
+        raise Trouble(
+            f"--metrics {bare}: the command's arguments name no result file (known are {KNOWN}); say auto:FILE"
+        )
+    named = [Expected(one, before(one.file, now) if one.file else None) for one in all_wanted if not _is_bare(one)]
+    known = {os.path.realpath(one.file.path) for one in named if one.file}
+    own = [
+        Expected(_wanted(it), before(it.file, now), it.guessed)
+        for it in candidates
+        if os.path.realpath(it.file) not in known
+    ]
+    return (*named, *own)
+
+
+def _is_bare(wanted: Wanted) -> bool:
+    return wanted.reader == "auto" and not wanted.argument
+
+
+def _wanted(candidate: Candidate) -> Wanted:
+    return Wanted("", "auto" if candidate.guessed else candidate.client, candidate.file)
+
+
+def collect(expected: Sequence[Expected], output: Output) -> Found:
+    """Raises for nothing that a file holds: what could not be read is among the troubles, and a metric whose name is
+    known is there with its gap. Each metric has a name of its own."""
+    return _bounded(_distinct(joined(_one(one, output) for one in expected)))
+
+
+def _one(expected: Expected, output: Output) -> Found:
+    wanted = expected.wanted
+    try:
+        return _renamed(_read(expected, output), wanted.prefix)
+    except NothingRead as error:
+        if expected.guessed:
+            return Found()
+        gap = (Metric(wanted.name, wanted.unit, wanted.better or "unknown", gap=str(error)),) if wanted.name else ()
+        return Found(gap, troubles=(f"--metrics {wanted}: {error}" if wanted.text else str(error),))
+
+
+def _read(expected: Expected, output: Output) -> Found:
+    if expected.file is not None:
+        return _reader(expected.wanted)(written(expected.file))
+    from fingerprint.metrics import regex
+
+    return regex.read(output.data, expected.wanted, cut=output.cut)
+
+
+def _reader(wanted: Wanted) -> Callable[[Source], Found]:
+    from fingerprint.metrics import formats, jsonfile
+
+    if wanted.reader == "json":
+        return lambda source: jsonfile.read(source, wanted)
+    return lambda source: formats.read(source, wanted.reader)
+
+
+def _renamed(found: Found, prefix: str) -> Found:
+    """Under the name that was given: the only metric has it, of several each begins with it."""
+    if not prefix or (len(found.metrics) == 1 and found.metrics[0].name == prefix):
+        return found
+    names = [prefix] if len(found.metrics) == 1 else [f"{prefix}/{metric.name}" for metric in found.metrics]
+    return found._replace(metrics=tuple(map(_named, found.metrics, names)))
+
+
+def _distinct(found: Found) -> Found:
+    """A name that is taken gets a number."""
+    taken = dict.fromkeys(TAKEN, 1)
+    metrics = []
+    for metric in found.metrics:
+        name = _told(metric.name)
+        taken[name] = taken.get(name, 0) + 1
+        metrics.append(_named(metric, name if taken[name] == 1 else f"{name}#{taken[name]}"))
+    return found._replace(metrics=tuple(metrics))
+
+
+def _told(name: str) -> str:
+    """One line of a length that can be shown: a name may be a whole script."""
+    line = "".join(letter if letter.isprintable() else " " for letter in name).strip() or "(no name)"
+    if len(line) <= LONGEST_NAME:
+        return line
+    from hashlib import blake2b
+
+    return f"{line[: LONGEST_NAME - 12]}... {blake2b(name.encode(), digest_size=4).hexdigest()}"
+
+
+def _bounded(found: Found) -> Found:
+    if len(found.metrics) <= MOST:
+        return found
+    says = f"{len(found.metrics)} metrics were found and {MOST} are kept at most; run fewer benchmarks at a time"
+    return found._replace(metrics=found.metrics[:MOST], troubles=(*found.troubles, says))
+
+
+def _named(metric: Metric, name: str) -> Metric:
+    return msgspec.structs.replace(metric, name=name)
