@@ -4,23 +4,24 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from fingerprint.cli.options import RUN
+from fingerprint.cli.options import RUN, TEXT
+from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.metrics import Better
 
 
 @click.command(
-    epilog="""\b
-Example:
-  fingerprint metric run-B verify_ms 29.4 29.6 30.1
-  fingerprint metric @ accept_length 2.01 --better higher
-  fingerprint metric @ offset_us -- -3.5"""
+    cls=Verb,
+    examples="""\
+fingerprint metric run-B verify_ms 29.4 29.6 30.1
+fingerprint metric @ accept_length 2.01 --better higher
+fingerprint metric @ offset -- -3.5  (what begins with - stands behind --)""",
 )
 @click.argument("run", type=RUN)
-@click.argument("name")
+@click.argument("name", type=TEXT)
 @click.argument("values", metavar="VALUE...", nargs=-1, required=True, type=float)
-@click.option("--unit", default="", metavar="UNIT", help="Its unit.  [default: from NAME's end, as in verify_ms]")
+@click.option("--unit", type=TEXT, default="", metavar="UNIT", help="Its unit.  [default: by NAME's end, as verify_ms]")
 @click.option(
     "--better",
     type=click.Choice(("lower", "higher", "unknown")),

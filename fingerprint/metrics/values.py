@@ -53,8 +53,14 @@ def condensed(metric: Metric) -> Metric:
 
     batch = -(-count // KEPT)
     stretches = tuple(median(metric.samples[at : at + batch]) for at in range(0, count, batch))
+    of_one = len(metric.processes) == 1
     return msgspec.structs.replace(
-        metric, samples=stretches, batch=batch, processes=(), kind="series", summary=summary_of(metric.samples)
+        metric,
+        samples=stretches,
+        batch=batch,
+        processes=(len(stretches),) if of_one else (),
+        kind="series",
+        summary=summary_of(metric.samples),
     )
 
 
