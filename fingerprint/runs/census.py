@@ -9,14 +9,16 @@ from probes.kit.probe import Target
 
 TREE_SECONDS = 0.25
 READING_SECONDS = 3.0
+STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
 
 
 class Census:
     """Reads `areas` of the command and its descendants at each moment, and writes what counts.
 
-    A section of the command itself counts if the command still lived when it was finished; that of a
-    descendant if the same process was there at two readings. Only what differs from the last is written.
+    A section of the command itself counts if the command still lived when it was finished; a first one, which may be
+    of a program that becomes another (env, taskset, a start script), if the next finds the same. That of a descendant
+    counts if the same process was there at two readings. Only what differs from the last is written.
     """
 
     def __init__(
@@ -38,7 +40,8 @@ class Census:
         self._asked: Mapping[Key, Target] = {}
         self._held: dict[Key, tuple[Target, Reading]] = {}
         self._written: dict[Key, str] = {}
-        self._begun = False
+        self._early: dict[Key, str] = {}
+        self._begun: float | None = None
         self._tree_hung = False
 
     def fileno(self) -> int | None:
@@ -49,41 +52,47 @@ class Census:
 
     def step(self, now: float) -> None:
         if self._reader.busy:
-            self._take(self._reader.step())
+            self._take(self._reader.step(), now)
         if self._moments.take(now) and not self._reader.busy:
-            self._begin()
+            self._begin(now)
 
     def finish(self) -> None:
         """After the command's end: the reader is idle again."""
         for _ in rest_of(self._reader):
             pass
 
-    def _begin(self) -> None:
-        targets = self._targets()
+    def _begin(self, now: float) -> None:
+        targets = self._targets(now)
         self._confirm(frozenset(targets))
         jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas]
         self._asked = {job.key: job.target for job in jobs}
-        self._take(self._reader.begin(jobs, READING_SECONDS))
+        self._take(self._reader.begin(jobs, READING_SECONDS), now)
 
-    def _targets(self) -> tuple[Target, ...]:
+    def _targets(self, now: float) -> tuple[Target, ...]:
         """The tree, or what is known of it. At first sight there is no more than the command; a tree that hung is not
         asked for again, as each time leaves a process behind."""
-        if not self._begun:
-            self._begun = True
+        if self._begun is None:
+            self._begun = now
             return (self._main,)
         found = () if self._tree_hung else self._reader.tree(self._main.pid, TREE_SECONDS)
         self._tree_hung = not found
         return found or (self._main,)
 
-    def _take(self, finished: Sequence[tuple[Key, Reading]]) -> None:
+    def _take(self, finished: Sequence[tuple[Key, Reading]], now: float) -> None:
         for key, reading in finished:
             if reading.outcome != "ok":
                 continue
             target = self._asked[key]
             if target != self._main:
                 self._held[key] = (target, reading)
-            elif self._alive():
+            elif self._alive() and self._is_settled(key, reading, now):
                 self._put(key, reading)
+
+    def _is_settled(self, key: Key, reading: Reading, now: float) -> bool:
+        digest = reading.lasting.digest if reading.lasting else ""
+        before, self._early[key] = self._early.get(key), digest
+        is_late = self._begun is not None and now - self._begun >= STARTED_SECONDS
+        return is_late or digest == before or key in self._written
 
     def _confirm(self, there: frozenset[Target]) -> None:
         for key, (target, reading) in self._held.items():

@@ -13,7 +13,9 @@ BUSY = "while True: sum(range(100_000))"
 
 
 @pytest.mark.parametrize(
-    "command", [("true",), ("sh", "-c", "sleep 0.3 & sleep 0.2; wait")], ids=["short", "with children"]
+    "command",
+    [("true",), ("nice", "env", "X=1", "sleep", "0.03"), ("sh", "-c", "sleep 0.3 & sleep 0.2; wait")],
+    ids=["short", "a chain of programs", "with children"],
 )
 def test_ten_pairs_in_a_row_on_a_busy_machine_show_no_suspect(fingerprint: Cli, command: tuple[str, ...]) -> None:
     neighbours = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(2)]

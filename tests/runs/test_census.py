@@ -1,0 +1,73 @@
+"""Which readings of the command itself count, by what a reader finds at each moment."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from fingerprint.runs.census import Census
+from fingerprint.runs.readers import Finished
+from fingerprint.runs.timetable import Timetable
+from fingerprint.sections import decoder_of
+from fingerprint.snapshot import Job, Key, Reading, reading_of
+from probes.kit.probe import Target
+from tests.diff.made_up import Task
+
+MAIN = Target("main", 1)
+MOMENTS = (0.0, 0.05, 0.2, 1.0, 5.0)
+
+
+class Found:
+    """A reader that finds the command with one `nice` after the other."""
+
+    busy = False
+
+    def __init__(self, nices: Sequence[int]) -> None:
+        self.hung: dict[Key, str] = {}
+        self._nices: Iterator[int] = iter(nices)
+
+    def fileno(self) -> int:
+        raise AssertionError("it is never busy")
+
+    def timeout(self) -> float | None:
+        return None
+
+    def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
+        return [(job.key, reading_of(Task(nice=next(self._nices)))) for job in jobs]
+
+    def step(self) -> list[Finished]:
+        return []
+
+    def tree(self, pid: int, budget: float) -> tuple[Target, ...]:
+        return (MAIN,)
+
+
+def kept(*nices: int) -> list[int]:
+    """What was written of a command that ended after as many moments."""
+    written: list[int] = []
+
+    def write(_: Key, reading: Reading) -> None:
+        assert reading.lasting
+        written.append(decoder_of(Task)(reading.lasting.body).nice)  # type: ignore[arg-type]
+
+    census = Census(MAIN, ["process"], Found(nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write)
+    for moment in MOMENTS[: len(nices)]:
+        census.step(moment)
+    return written
+
+
+@pytest.mark.parametrize(
+    ("nices", "counts"),
+    [
+        ((1,), []),  # `env X=1 true`: nobody knows whether it was env or true
+        ((1, 1), [1]),
+        ((1, 2), []),
+        ((1, 2, 2), [2]),  # a start script that became the program
+        ((1, 1, 2), [1, 2]),
+        ((1, 2, 3), []),
+        ((1, 2, 3, 3), [3]),
+        ((1, 2, 3, 4), [4]),  # after a second it is what it is
+        ((1, 1, 1, 1, 5), [1, 5]),
+    ],
+)
+def test_an_early_reading_counts_when_the_next_finds_the_same(nices: tuple[int, ...], counts: list[int]) -> None:
+    assert kept(*nices) == counts
