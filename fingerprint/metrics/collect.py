@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fingerprint.metrics.found import Found, NothingRead, joined
+from fingerprint.metrics.found import Found, NothingRead, joined, printable
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.results import KNOWN, Candidate, result_files
 from fingerprint.metrics.source import Source
@@ -74,7 +74,8 @@ def collect(expected: Sequence[Expected], output: Output) -> Found:
 def _one(expected: Expected, output: Output) -> Found:
     wanted = expected.wanted
     try:
-        return _renamed(_read(expected, output), wanted.prefix)
+        found = _read(expected, output)
+        return _renamed(found._replace(remarks=tuple(map(printable, found.remarks))), wanted.prefix)
     except NothingRead as error:
         if expected.guessed:
             return Found()
@@ -119,7 +120,7 @@ def _distinct(found: Found) -> Found:
 
 def _told(name: str) -> str:
     """One line of a length that can be shown: a name may be a whole script."""
-    line = "".join(letter if letter.isprintable() else " " for letter in name).strip() or "(no name)"
+    line = printable(name).strip() or "(no name)"
     if len(line) <= LONGEST_NAME:
         return line
     from hashlib import blake2b

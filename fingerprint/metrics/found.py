@@ -11,6 +11,14 @@ from probes.kit.redact import Redactor, has_secret
 class NothingRead(Trouble):
     """No metric was read: one sentence that names the file, what was looked for and the remedy."""
 
+    def __init__(self, sentence: str) -> None:
+        super().__init__(printable(sentence))
+
+
+def printable(text: str) -> str:
+    """On one line, without what would steer a terminal: a file may hold any text."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
 
 class Found(NamedTuple):
     """metrics: each by its own name. workload: what was asked for, as far as the format tells.

@@ -104,9 +104,9 @@ def _metric(suite: Suite, name: str, benchmark: Benchmark) -> Metric:
 
 def _loops(suite: Suite, benchmark: Benchmark) -> int:
     """0 where the processes' differ, or are not told."""
-    told = {run.metadata.get("loops", suite.of(benchmark, "loops")) for run in benchmark.measured}
-    loops = told.pop() if len(told) == 1 else 0
-    return loops if isinstance(loops, int) else 0
+    told = [run.metadata.get("loops", suite.of(benchmark, "loops")) for run in benchmark.measured]
+    is_one = told and isinstance(told[0], int) and all(loops == told[0] for loops in told)
+    return int(told[0]) if is_one else 0
 
 
 def _asked(suite: Suite, benchmark: Benchmark) -> dict[str, Any]:
