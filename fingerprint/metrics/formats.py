@@ -6,8 +6,8 @@ import msgspec
 
 from fingerprint.metrics import google_benchmark, hyperfine, pyperf, pytest_benchmark
 from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.results import FORMATS
 from fingerprint.metrics.source import Source, document, is_of_lines, unpacked
-from fingerprint.metrics.wanted import FORMATS
 
 
 class Format(Protocol):

@@ -1,10 +1,9 @@
-"""Result files that a command's own arguments name."""
+"""Result files that a command's own arguments name. Imports nothing heavy: each run asks."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fingerprint.metrics.wanted import FORMATS
-
+FORMATS = ("pyperf", "hyperfine", "google-benchmark", "pytest-benchmark")
 _PYPERF, _HYPERFINE, _GOOGLE, _PYTEST = FORMATS
 # Options of one client alone.
 _OPTIONS = {

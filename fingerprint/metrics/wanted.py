@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple, cast
 from fingerprint.metrics.metric import Better, Kind
 from fingerprint.metrics.naming import plain_unit
 from fingerprint.metrics.path import Path, parse_path
+from fingerprint.metrics.results import FORMATS
 from fingerprint.trouble import Trouble
 
 # What each run measures by itself.
 TAKEN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
-FORMATS = ("pyperf", "hyperfine", "google-benchmark", "pytest-benchmark")
 READERS = ("auto", "json", "regex", *FORMATS)
 EXAMPLE = "auto:results.json, json:results.json#mean_ttft_ms or 'regex:throughput: ([0-9.]+)'"
 LONGEST_NAME = 200
