@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, RuledOut, Suspect, Unknown
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of
-from fingerprint.explain.values import percent, words
+from fingerprint.explain.values import percent
 from fingerprint.statistics import FEWEST
+from fingerprint.words import before_after, clean, in_words
 
 MOVED = ("worse", "better")
 # `renice -n 0 -p PID`: whoever restores it knows which process.
@@ -56,7 +57,7 @@ def _change(suspects: Sequence[Suspect]) -> str:
     others = len(suspects) - 1
     more = f" (and {others} more suspect{'s' * (others > 1)})" if others else ""
     on = f" on {first.on}" if first.on else ""
-    return f"{first.facts[0]} {words(first.before)} -> {words(first.after)}{on}{more}"
+    return f"{clean(first.facts[0])} {before_after(first.before, first.after, first.unit)}{on}{more}"
 
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
@@ -66,22 +67,22 @@ def _doubt(metrics: Sequence[MetricChange]) -> str:
 
 
 def next_steps(
-    a: Subject, b: Subject, metrics: Sequence[MetricChange], suspects: Sequence[Suspect], unknown: Sequence[Unknown]
-) -> tuple[str, ...]:
-    return tuple(_steps(a, b, metrics, suspects, unknown))
-
-
-def _steps(
-    a: Subject, b: Subject, metrics: Sequence[MetricChange], suspects: Sequence[Suspect], unknown: Sequence[Unknown]
+    a: Subject,
+    b: Subject,
+    metrics: Sequence[MetricChange],
+    suspects: Sequence[Suspect],
+    changes: Sequence[ChangedFact],
+    unknown: Sequence[Unknown],
 ) -> Iterator[str]:
     if suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
         yield f"Set the first suspect back and run again: {suspects[0].restore}"
     elif suspects:
-        yield f"Run again with {suspects[0].facts[0]} as it was in {a.name}: {words(suspects[0].before)}"
+        yield f"Run again with {clean(suspects[0].facts[0])} as it was in {a.name}: {in_words(suspects[0].before)}"
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
         again = f"fingerprint run --name {b.last.opened.name} -- {command_of(b.last)}"
         yield f"Learn the spread: repeat until there are {FEWEST} other runs, on an otherwise idle machine: {again}"
-    if any("denied" in (line.a, line.b) for line in unknown):
+    denied = {"gap": "denied"}
+    if any("denied" in (line.a, line.b) for line in unknown) or any(denied in (c.before, c.after) for c in changes):
         yield "Take the next runs as root: some facts were denied."
     stuck = [line.fact for line in unknown if {"timed_out", "failed", "skipped"} & {line.a, line.b}]
     if stuck:

@@ -55,7 +55,7 @@ def explain(
         intended=tuple(changed_fact(folded, {}) for folded in changes.intended),
         ruled_out=equal,
         not_known=unknown,
-        next=next_steps(a, b, metrics, suspects, unknown),
+        next=tuple(next_steps(a, b, metrics, suspects, told, unknown)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.contract import Evidence, Likelihood
 from fingerprint.explain.observed import Observed, level
+from probes.kit.facts import Redacted
 from probes.kit.paths import parse_glob
 
 # How often this kind of state was the confirmed cause (a verified fix or a maintainer's word) in 273 public
@@ -50,6 +51,8 @@ TROUBLE = frozenset(counter for _, counters in BINDS for counter in counters)
 """They stand still on a host in order: one that grew in one run only is worth a line of its own."""
 
 BINDING, CAUGHT_IN_THE_ACT, UNBOUND = 0.5, 0.45, -0.3
+PRIVATE = -0.05
+"""A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
 KIND = {"config": 0.02, "identity": 0.01}
 
 
@@ -73,9 +76,14 @@ def _ranked(change: Folded, seen: Sequence[Observed]) -> Ranked:
     evidence, against = _bound(change, seen)
     score = 0.4 * prior(change) / MOST + KIND.get(change.first.fact.kind, 0)
     score += BINDING if evidence else UNBOUND if against else 0
+    score += PRIVATE if _is_private(change) else 0
     score += CAUGHT_IN_THE_ACT if change.first.verdict == "changed during the run" else 0
     likelihood: Likelihood = "likely" if evidence else "unlikely" if against else "possible"
     return Ranked(change, round(min(1.0, max(0.01, score)), 3), likelihood, evidence, against)
+
+
+def _is_private(change: Folded) -> bool:
+    return isinstance(change.first.before, Redacted) or isinstance(change.first.after, Redacted)
 
 
 def prior(change: Folded) -> int:

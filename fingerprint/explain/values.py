@@ -1,14 +1,9 @@
-"""Values as the contract writes them, and as a sentence does."""
+"""Values as the contract writes them."""
 
-import re
 from typing import Any
 
 from fingerprint.diff.changes import Unsteady
 from probes.kit.facts import Document, Gap, Map, Redacted, Section
-
-LONGEST = 40
-_DIGEST = re.compile(r"[0-9a-f]{32,}")
-_DIGEST_SHOWN = 12
 
 
 def plain(value: Any) -> Any:
@@ -32,24 +27,6 @@ def plain(value: Any) -> Any:
 
 def _is_shown(value: Any) -> bool:
     return not isinstance(value, (Gap, Section, Map))
-
-
-def words(value: Any) -> str:
-    """A plain value in a sentence, cut where it is long; of a digest its beginning."""
-    if isinstance(value, dict):
-        return _marked(value)
-    text = " ".join(map(words, value)) if isinstance(value, list) else str(value)
-    if _DIGEST.fullmatch(text):
-        return f"{text[:_DIGEST_SHOWN]}..."
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-
-
-def _marked(value: dict[str, Any]) -> str:
-    if "gap" in value:
-        return str(value["gap"]).replace("_", " ")
-    if "during" in value:
-        return " then ".join(map(words, value["during"]))
-    return "private" if "redacted" in value else "present"
 
 
 def percent(ratio: float) -> str:

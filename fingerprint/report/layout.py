@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fingerprint.report.values import clean
+from fingerprint.words import clean
 
 LABEL = "dim"
 FACT = "bold"

@@ -9,7 +9,7 @@ from rich.console import ConsoleRenderable
 from fingerprint.explain.contract import moment
 from fingerprint.report import sections
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.report.values import before_after, in_words, quantity
+from fingerprint.words import before_after, in_words, quantity
 from probes.kit.paths import parse_glob, parse_path
 
 

@@ -7,7 +7,7 @@ from rich.console import ConsoleRenderable
 from rich.text import Text
 
 from fingerprint.report.layout import FACT, heading, rows, said
-from fingerprint.report.values import in_words
+from fingerprint.words import in_words
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
 Sections = Mapping[str, Mapping[str, Any]]

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from fingerprint.explain.contract import ChangedFact, Diff
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.report.values import before_after
+from fingerprint.words import before_after
 
 
 def render(diff: Diff, *, good: bool, width: int = 80, color: bool = False) -> str:

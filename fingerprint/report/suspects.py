@@ -7,7 +7,7 @@ from rich.text import Text
 
 from fingerprint.explain.contract import Diff, Evidence, Likelihood, Suspect
 from fingerprint.report.layout import FACT, LABEL, Command, heading, indented, listed, rows, said
-from fingerprint.report.values import before_after, clean, quantity
+from fingerprint.words import before_after, clean, quantity
 
 IN_FULL = 3
 NAMED = 12

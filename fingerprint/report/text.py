@@ -5,6 +5,7 @@ the number left out is said; the JSON holds all.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 from rich.console import ConsoleRenderable
@@ -22,7 +23,7 @@ from fingerprint.explain.contract import (
 )
 from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
 from fingerprint.report.suspects import suspects
-from fingerprint.report.values import before_after, quantities, quantity
+from fingerprint.words import before_after, in_words, quantities, quantity
 
 SHOWN = 12
 UNKNOWN = 6
@@ -174,9 +175,23 @@ def _change(change: ChangedFact) -> tuple[Text, Text]:
 
 def _values(change: ChangedFact) -> str:
     if not change.values:
-        return before_after(change.before, change.after, change.unit)
-    each = [f"{device}: {before_after(a, b, change.unit)}" for device, (a, b) in change.values.items()]
-    return listed(each, DEVICES)
+        return _sides(change, change.before, change.after)
+    each = {_place(change.fact, path): _sides(change, a, b) for path, (a, b) in change.values.items()}
+    if len(set(each.values())) == 1:
+        return f"{next(iter(each.values()))}  {listed(list(each), DEVICES)}"
+    return listed([f"{place}: {words}" for place, words in each.items()], DEVICES)
+
+
+def _sides(change: ChangedFact, before: Any, after: Any) -> str:
+    """What cannot be compared is not said to be another."""
+    if change.verdict == "not comparable":
+        return f"{in_words(before)} -> {in_words(after)}"
+    return before_after(before, after, change.unit)
+
+
+def _place(pattern: str, path: str) -> str:
+    """What stands in `path` where `pattern` has its asterisks."""
+    return "/".join(name for star, name in zip(pattern.split("/"), path.split("/"), strict=True) if star == "*")
 
 
 def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -192,6 +192,14 @@ def test_a_private_value_is_marked_and_kept_back() -> None:
     assert (suspect.before, suspect.after) == ({"redacted": True}, {"redacted": True})
 
 
+def test_a_variable_known_to_steer_something_comes_before_a_private_one() -> None:
+    a, b = (subject(n, None, Task(env=Map({"A": Redacted("k", n), "OMP_NUM_THREADS": n}))) for n in ("A", "B"))
+    assert [suspect.facts[0] for suspect in explained(a, b).suspects] == [
+        "process/main/env/OMP_NUM_THREADS",
+        "process/main/env/A",
+    ]
+
+
 def test_another_workload_is_said_before_any_suspect() -> None:
     asked = [Asked(at=START, key="prompts", value=n) for n in (256, 512)]
     diff = explained(subject("A", Made(mode="a"), None, asked[0]), subject("B", Made(mode="b"), None, asked[1]))
@@ -321,6 +329,12 @@ def test_each_gap_comes_with_its_remedy_and_what_could_have_been_known_comes_fir
         ("made/mode", "denied", "read it as root"),
     ]
     assert diff.ruled_out.absent == ("made/ratio",)
+    assert any("root" in step for step in diff.next)
+
+
+def test_what_went_dark_because_it_was_denied_is_to_be_read_as_root() -> None:
+    diff = explained(subject("A", Made(mode="a")), subject("B", Made(mode=Gap("denied"))))
+    assert [change.verdict for change in diff.changes] == ["went dark"]
     assert any("root" in step for step in diff.next)
 
 

@@ -168,7 +168,7 @@ EVERYTHING = diff(
         changed("memory/hugepages/2048kB/nr", 0, 512, verdict="changed during the run", says="in run-B"),
         changed("kernel/lockdown", "none", {"gap": "denied"}, verdict="went dark"),
         changed("gpu/*/uuid", "GPU-1", "GPU-2", kind="identity", verdict="another part", on="1/8",
-                values={"0000:65:00.0": ("GPU-1", "GPU-2")}),
+                values={"gpu/0000:65:00.0/uuid": ("GPU-1", "GPU-2")}),
         changed("process/main/env/SECRET", {"redacted": True}, {"redacted": True}),
         changed("process/main/env/LD_PRELOAD", None, "", verdict="appeared"),
         changed("kernel/build", "#1 SMP one", "#1 SMP two", context=True, says="context of kernel/release"),

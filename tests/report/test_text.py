@@ -45,6 +45,15 @@ def test_no_line_but_a_command_is_longer_than_the_width(width: int) -> None:
         assert len(line) <= width or line.lstrip().startswith(("check", "restore"))
 
 
+def test_what_cannot_be_compared_is_not_said_to_be_another() -> None:
+    private = {"redacted": True}
+    values = {f"process/main/env/{name}": (private, private) for name in "ABCDEF"}
+    change = changed("process/main/env/*", None, None, verdict="not comparable", values=values)
+    text = render(diff("One.", changes=(change,)))
+    assert "another" not in text
+    assert "(private) -> (private)  A, B, C, D and 2 more" in text
+
+
 def test_a_command_is_never_broken() -> None:
     command = "echo " + "word " * 40 + "end"
     assert command in render(diff("One.", suspects=(suspect(1, "a/b", 1, 2, check=command),)), width=80)

@@ -47,7 +47,7 @@ def kept(*nices: int) -> list[int]:
 
     def write(_: Key, reading: Reading) -> None:
         assert reading.lasting
-        written.append(decoder_of(Task)(reading.lasting.body).nice)  # type: ignore[arg-type]
+        written.append(decoder_of(Task)(reading.lasting.body).nice)
 
     census = Census(MAIN, ["process"], Found(nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write)
     for moment in MOMENTS[: len(nices)]:

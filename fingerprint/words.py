@@ -1,4 +1,4 @@
-"""A value in words: what a reader sees of a fact before and after.
+"""A published value in words: what a reader sees of a fact before and after, in a sentence and in a table.
 
 What is no value stands in parentheses: `(denied)`, `(private)`, `(none)`. Text is quoted where it could
 be taken for one of these, or holds what a terminal would act on.
@@ -77,6 +77,8 @@ def _pair(before: Any, after: Any) -> tuple[str, str]:
     if _is_private(before) and _is_private(after):
         return "(private)", "(another, private)"
     old, new = _plain(before), _plain(after)
+    if old == new and isinstance(before, list) and any(map(_is_private, before)):
+        return old, "(the same but for what is private)"
     if old == new:  # 8 and "8"
         return _exact(before), _exact(after)
     if isinstance(before, list) and isinstance(after, list):

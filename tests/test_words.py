@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fingerprint.report.values import LIMIT, before_after, quantities, quantity
+from fingerprint.words import LIMIT, before_after, quantities, quantity
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=80),
@@ -32,6 +32,12 @@ JSON = st.recursive(
         ({"redacted": True}, "x", "", "(private) -> x"),
         ("a" * 40, "b" * 40, "", f"{'a' * 12}... -> {'b' * 12}..."),
         (["a", "b"], ["a"], "", "[a, b] -> [a]"),
+        (
+            ["a", {"redacted": True}],
+            ["a", {"redacted": True}],
+            "",
+            "[a, (private)] -> (the same but for what is private)",
+        ),
         (list("abcdefgh"), list("abcdxfgh"), "", "[..., d, e, f, ...] -> [..., d, x, f, ...]"),
         (list("abcdefgh"), list("abcdfgh"), "", "[..., d, e, f, ...] -> [..., d, f, ...]"),
     ],
