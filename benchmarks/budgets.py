@@ -1,12 +1,14 @@
 """What fingerprint may cost: each budget, its yardstick and how both are measured."""
 
 import json
+import sys
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from benchmarks import processes, yields
-from benchmarks.place import Place
-from benchmarks.timing import Ratio, UnfitError, amount_of, output, ratio, ratio_of
+from benchmarks.place import ROOT, Place
+from benchmarks.timing import Program, Ratio, UnfitError, amount_of, output, ratio, ratio_of
 
 
 class Budget(NamedTuple):
@@ -60,6 +62,23 @@ def _large_diff(place: Place) -> Ratio:
     return ratio_of([(pair["ours"] * 1000, pair["deepdiff"] * 1000) for pair in taken], "ms")
 
 
+def _year_size(_place: Place) -> Ratio:
+    return amount_of([_year()["megabytes"]], "MB")
+
+
+def _year_speed(_place: Place) -> Ratio:
+    year = _year()
+    return ratio_of([(year["old"] * 1000, year["young"] * 1000)], "ms")
+
+
+@cache
+def _year() -> dict[str, float]:
+    """Generated once, for both."""
+    year = Program([sys.executable, "-m", "benchmarks.year"], cwd=str(ROOT))
+    taken: dict[str, float] = json.loads(output(year))
+    return taken
+
+
 def _diff(place: Place) -> Ratio:
     place.two_runs()
     program = place.fingerprint("diff", "run-A", "run-B", statuses=(0, 1))
@@ -75,5 +94,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("execs", "programs started by a snapshot, itself included", "", 10, _execs),
     Budget("run", "`fingerprint run -- true`", "ceteris run -- true", 2, _run),
     Budget("large-diff", "two runs of 50,000 facts -> Changes", "DeepDiff on loaded dictionaries", 1 / 20, _large_diff),
+    Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
+    Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),
     Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),
 )

@@ -34,6 +34,7 @@ TABLES = (
         seen_until INTEGER NOT NULL, duration_ms REAL NOT NULL, provenance BLOB NOT NULL,
         manifest INTEGER NOT NULL REFERENCES manifest, volatile BLOB NOT NULL)""",
     "CREATE INDEX snapshot_taken ON snapshot (host, taken_at)",
+    "CREATE INDEX snapshot_newest ON snapshot (taken_at)",
     "CREATE INDEX snapshot_manifest ON snapshot (manifest)",
     """CREATE TABLE run (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempt INTEGER NOT NULL,

@@ -77,13 +77,19 @@ def load(connection: "Connection", snapshot_id: str) -> Snapshot:
     return Snapshot(snapshot_id, taken_at, duration_ms, host, _provenance.decode(provenance), readings)
 
 
-def rows(connection: "Connection", *, host: str, since: int, until: int, origin: str) -> tuple[SnapshotRow, ...]:
-    """Oldest first; those that were current at some moment from `since` until `until`. An empty host: of all."""
+def rows(
+    connection: "Connection", *, host: str, since: int, until: int, limit: int, origin: str
+) -> tuple[SnapshotRow, ...]:
+    """The newest `limit`, oldest first, of those current at some moment from `since` until `until`.
+
+    An empty host: of all.
+    """
     query = """SELECT snapshot.id, host, taken_at, seen_until, manifest.digest
                FROM snapshot JOIN manifest ON manifest.id = manifest
-               WHERE seen_until >= ? AND taken_at <= ? AND ? IN ('', host) ORDER BY taken_at, number"""
-    found = connection.execute(query, (since, until, host))
-    return tuple(SnapshotRow(*(*row, origin)) for row in found)
+               WHERE seen_until >= ? AND taken_at <= ? AND ? IN ('', host)
+               ORDER BY taken_at DESC, number DESC LIMIT ?"""
+    found = connection.execute(query, (since, until, host, limit)).fetchall()
+    return tuple(SnapshotRow(*(*row, origin)) for row in reversed(found))
 
 
 def seen_until_of(connection: "Connection", snapshot_id: str) -> int:

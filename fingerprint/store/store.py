@@ -92,10 +92,12 @@ class Store:
         with self._database.reading() as connection:
             return snapshots.load(connection, snapshot_id)
 
-    def snapshots(self, *, host: str = "", since: int = 0, until: int = ALWAYS) -> tuple[SnapshotRow, ...]:
-        """Oldest first: those current at some moment of the time asked for."""
+    def snapshots(
+        self, *, host: str = "", since: int = 0, until: int = ALWAYS, limit: int = -1
+    ) -> tuple[SnapshotRow, ...]:
+        """The newest `limit` (all when negative), oldest first: those current at some moment of the time asked for."""
         with self._database.reading() as connection:
-            return snapshots.rows(connection, host=host, since=since, until=until, origin=self.origin)
+            return snapshots.rows(connection, host=host, since=since, until=until, limit=limit, origin=self.origin)
 
     # Runs
 
