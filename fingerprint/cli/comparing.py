@@ -22,7 +22,7 @@ def compared(
     from fingerprint.explain import explain
 
     one, other = _both(invocation.stores, a, b)
-    sides = subject(one), subject(other)
+    sides = told_apart(subject(one), subject(other))
     if metric is not None:
         _check_metric(metric, sides)
     return explain(*sides, history(invocation.stores, one, other), metric=metric, waivers=vary)
@@ -58,6 +58,16 @@ def subject(found: "Found") -> "Subject":
     ids = [id_ for moment in run.snapshots.values() for id_ in moment]
     state = effective(run, {id_: found.store.snapshot(id_) for id_ in ids})
     return Subject(name=run.label, state=state, attempts=(run,))
+
+
+def told_apart(a: "Subject", b: "Subject") -> tuple["Subject", "Subject"]:
+    """Two attempts of one series by their numbers: its name alone means the last."""
+    from msgspec.structs import replace
+
+    if a.last is None or b.last is None or a.last.opened.name != b.last.opened.name:
+        return a, b
+    one, other = (f"{run.opened.name}#{run.opened.attempt}" for run in (a.last, b.last))
+    return replace(a, name=one), replace(b, name=other)
 
 
 def load(store: "Store", run_id: str) -> "Run":

@@ -58,17 +58,11 @@ def _earlier(invocation: "Invocation") -> "FoundRun | None":
 
 
 def _since(earlier: "FoundRun", now: "Snapshot") -> "Diff":
-    """The host then and now: what is about processes has no other side."""
-    import msgspec
-
     from fingerprint.cli.comparing import subject
     from fingerprint.explain import Subject, explain
     from fingerprint.runs.effective import effective_of_snapshot
 
-    then = subject(earlier)
-    sections = {key: standing for key, standing in then.state.sections.items() if not key.target}
-    host = msgspec.structs.replace(then, state=msgspec.structs.replace(then.state, sections=sections, samples={}))
-    return explain(host, Subject(name="now", state=effective_of_snapshot(now)))
+    return explain(subject(earlier), Subject(name="now", state=effective_of_snapshot(now)))
 
 
 def _in_words(invocation: "Invocation", earlier: "FoundRun", diff: "Diff") -> str:

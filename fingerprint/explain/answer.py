@@ -23,10 +23,13 @@ def headline(
     same: Comparable,
     ruled_out: RuledOut,
     unread: Sequence[str],
+    ends: str,
 ) -> str:
-    """`unread`: sections that were not read whole in both."""
+    """`unread`: sections that were not read whole in both. `ends`: how each ended, where they ended unlike."""
     opening = "Not the same experiment. " if same.same_workload is False else ""
     moved = [metric for metric in metrics if metric.verdict in MOVED]
+    if ends and not moved:
+        opening += f"{ends}. "
     if moved and suspects:
         return f"{opening}{_moved(moved[0])}; first suspect: {_change(suspects)}."
     if moved:

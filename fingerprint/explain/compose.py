@@ -13,7 +13,7 @@ from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
 from fingerprint.explain.rank import TROUBLE, rank
 from fingerprint.explain.sameness import comparable
-from fingerprint.explain.subject import Subject, side_of
+from fingerprint.explain.subject import Subject, of_host, side_of, unlike_ends
 from fingerprint.explain.suspects import changed_fact, suspect_of
 from fingerprint.explain.unknown import not_known, ruled_out, unread
 from fingerprint.runs.run import Run
@@ -32,6 +32,8 @@ def explain(
     known: ProbeOf = probe_of,
 ) -> Diff:
     """`history`: runs of the same benchmark, from which a spread is known. `metric`: look at this one alone."""
+    if a.last is None or b.last is None:
+        a, b = of_host(a), of_host(b)
     changes = compare(a.state, b.state, waivers=waivers, known=known)
     seen = observed(a.state.samples, b.state.samples, known)
     suspects = _suspects(changes, seen, a, b)
@@ -42,7 +44,7 @@ def explain(
     equal, unknown = ruled_out(changes), not_known(changes)
     return Diff(
         schema=SCHEMA,
-        headline=headline(metrics, suspects, told, same, equal, unread(changes)),
+        headline=headline(metrics, suspects, told, same, equal, unread(changes), unlike_ends(a, b)),
         a=side_of(a),
         b=side_of(b),
         comparable=same,

@@ -6,7 +6,7 @@ from statistics import median
 
 from fingerprint.explain.contract import MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
-from fingerprint.explain.subject import Subject, ended
+from fingerprint.explain.subject import Subject, ended, unlike_ends
 from fingerprint.explain.values import percent
 from fingerprint.metrics import Metric
 from fingerprint.runs.run import Run
@@ -30,8 +30,10 @@ def _is_apart(unit: str, x: float, y: float) -> bool:
 
 
 def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
-    """Of every metric that either side has. `history`: other runs of the same benchmark; those that ended otherwise
-    than A did are no witnesses. `only`: this metric alone."""
+    """Of every metric that either side has, none where one is a snapshot. `history`: other runs of the same benchmark;
+    those that ended otherwise than A did are no witnesses. `only`: this metric alone."""
+    if a.last is None or b.last is None:
+        return ()
     ours = {run.id for run in (*a.attempts, *b.attempts)}
     others = [run for run in history if run.id not in ours and (a.last is None or ended(run) == ended(a.last))]
     names = dict.fromkeys(name for run in (*a.attempts, *b.attempts) for name in run.metrics)
@@ -69,7 +71,9 @@ def _assessed(
         return "unassessed", _not_measured(metric.name, a, b)
     if metric.name == EXIT_STATUS:
         return _exit_status(x, y)
-    if unlike := _unlike_ends(a, b) or _unlike_sources(metric.name, a, b):
+    if ends := unlike_ends(a, b):
+        return "unassessed", f"not comparable: {ends}"
+    if unlike := _unlike_sources(metric.name, a, b):
         return "unassessed", unlike
     if x <= 0 or y <= 0:
         return ("same", "equal") if x == y else ("unassessed", "no ratio: a value is not above 0")
@@ -114,12 +118,6 @@ def _not_measured(name: str, a: Subject, b: Subject) -> str:
             gap = next((run.metrics[name].gap for run in subject.attempts if name in run.metrics), "")
             missing[f": {gap}" if gap else ""].append(subject.name)
     return "; ".join(f"not measured in {' and '.join(names)}{why}" for why, names in missing.items())
-
-
-def _unlike_ends(a: Subject, b: Subject) -> str:
-    if a.last is None or b.last is None or ended(a.last) == ended(b.last):
-        return ""
-    return f"not comparable: {a.name} {ended(a.last)}, {b.name} {ended(b.last)}"
 
 
 def _unlike_sources(name: str, a: Subject, b: Subject) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from fingerprint.diff.changes import Changes
 from fingerprint.diff.verdicts import two_keys
 from fingerprint.explain.contract import Comparable
-from fingerprint.explain.subject import Subject, ended
+from fingerprint.explain.subject import Subject, unlike_ends
 
 
 def comparable(a: Subject, b: Subject, changes: Changes) -> Comparable:
@@ -49,15 +49,15 @@ def _sentences(a: Subject, b: Subject, host: bool, command: bool | None, workloa
         yield f"Two hosts: {a.state.host} and {b.state.host}."
     if command is False:
         yield "The commands differ."
-    if a.last and b.last and ended(a.last) != ended(b.last):
-        yield f"{a.name} {ended(a.last)}, {b.name} {ended(b.last)}."
+    if ends := unlike_ends(a, b):
+        yield f"{ends}."
     same = [name for name, is_same in (("host", host), ("command", command), ("workload", workload)) if is_same]
     if same:
         yield f"The same {_listed(same)}."
     if workload is None and a.last and b.last:
         yield "No workload was recorded."
     if a.last is None or b.last is None:
-        yield "A snapshot has no command and no metrics."
+        yield "A snapshot has no command, no processes and no metrics."
 
 
 def _unlike_workload(a: Subject, b: Subject) -> list[str]:

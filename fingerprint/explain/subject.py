@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from fingerprint.explain.contract import Attempt, Side, moment
 from fingerprint.runs.effective import Effective
@@ -23,6 +24,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def boots(self) -> frozenset[str]:
         return frozenset(boot for run in self.attempts if (boot := run.opened.opener.boot_id))
+
+
+def of_host(subject: Subject) -> Subject:
+    """Without what is about processes: a snapshot has no other side for it."""
+    sections = {key: standing for key, standing in subject.state.sections.items() if not key.target}
+    return replace(subject, state=replace(subject.state, sections=sections, samples={}))
 
 
 def side_of(subject: Subject) -> Side:
@@ -50,4 +57,11 @@ def _attempt(run: Run) -> Attempt:
 
 def ended(run: Run) -> str:
     """How the command ended, in words: equal where two runs ended alike."""
-    return run.closed.in_words if run.closed else "not closed"
+    return run.closed.in_words if run.closed else "still open or interrupted"
+
+
+def unlike_ends(a: Subject, b: Subject) -> str:
+    """How each ended, where they did not end alike."""
+    if a.last is None or b.last is None or ended(a.last) == ended(b.last):
+        return ""
+    return f"{a.name} {ended(a.last)}, {b.name} {ended(b.last)}"

@@ -25,6 +25,7 @@ def test_ten_pairs_in_a_row_on_a_busy_machine_show_no_suspect(fingerprint: Cli, 
         for attempt in range(1, 11):
             diff = fingerprint.diff(f"same#{attempt}", f"same#{attempt + 1}", status=0)
             assert diff["suspects"] == []
+            assert (diff["a"]["name"], diff["b"]["name"]) == (f"same#{attempt}", f"same#{attempt + 1}")
     finally:
         for neighbour in neighbours:
             neighbour.kill()

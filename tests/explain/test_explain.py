@@ -362,7 +362,19 @@ def test_a_snapshot_compares_with_a_run_and_has_neither_command_nor_metrics() ->
     )
     diff = explained(wall("A", 4.0), taken)
     assert (diff.b.attempts, diff.comparable.same_command) == ((), None)
+    assert diff.metrics == ()
     assert [suspect.facts[0] for suspect in diff.suspects] == ["made/mode"]
+
+
+def test_a_snapshot_lacks_no_process() -> None:
+    taken = Subject(name="snap", state=effective_of_snapshot(snapshot({"made": Made(mode="a")})))
+    diff = explained(subject("A", Made(mode="a"), Task(nice=0)), taken)
+    assert (diff.not_known, diff.headline) == ((), "Nothing changed: 1 fact was seen equal in both.")
+
+
+def test_that_one_did_not_end_as_the_other_is_said_first() -> None:
+    diff = explained(subject("A"), subject("B", None, None, Closed(at=START, how="not found", status=127)))
+    assert diff.headline.startswith("A exited 0, B not found. Nothing changed")
 
 
 def test_what_exec_was_given_is_compared_when_no_reading_was_possible() -> None:
