@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, RuledOut, Suspect, Unknown
+from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
-from fingerprint.explain.subject import Subject, command_of
+from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.values import percent
 from fingerprint.statistics import FEWEST
 from fingerprint.words import before_after, clean, in_words
@@ -17,39 +17,52 @@ _NAMED = 3
 
 
 def headline(
+    start: str,
     metrics: Sequence[MetricChange],
     suspects: Sequence[Suspect],
     changes: Sequence[ChangedFact],
-    same: Comparable,
-    ruled_out: RuledOut,
-    unread: Sequence[str],
-    ends: str,
+    otherwise: str,
 ) -> str:
-    """`unread`: sections that were not read whole in both. `ends`: how each ended, where they ended unlike."""
-    opening = "Not the same experiment. " if same.same_workload is False else ""
-    moved = [metric for metric in metrics if metric.verdict in MOVED]
-    if ends and not moved:
-        opening += f"{ends}. "
+    """`start`: what `foreword` says. `otherwise`: what `unchanged` says."""
+    moved = _moved(metrics)
     if moved and suspects:
-        return f"{opening}{_moved(moved[0])}; first suspect: {_change(suspects)}."
+        return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects)}."
     if moved:
-        return f"{opening}{_moved(moved[0])}, and nothing that was seen in both runs changed that could explain it."
+        return f"{start}{_in_words(moved[0])}, and nothing that was seen in both runs changed that could explain it."
     if suspects:
-        return f"{opening}{_change(suspects)}{_doubt(metrics)}."
+        return f"{start}{_change(suspects)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
-        return f"{opening}Nothing is known to have changed, but not all could be compared{_doubt(metrics)}."
-    return f"{opening}{_equal(ruled_out.count, unread)}{_doubt(metrics)}."
+        return f"{start}Nothing is known to have changed, but not all could be compared{_doubt(metrics)}."
+    return f"{start}{otherwise}{_doubt(metrics)}."
 
 
-def _equal(count: int, unread: Sequence[str]) -> str:
+def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange]) -> str:
+    """What has to be known before any answer: sentences, or nothing."""
+    said = []
+    if same.same_workload is False:
+        said.append("Not the same experiment. ")
+    if not same.same_host:
+        said.append("Not the same host. ")
+    if not _moved(metrics) and (ends := unlike_ends(a, b)):
+        said.append(f"{ends}. ")
+    return "".join(said)
+
+
+def unchanged(count: int, unread: Sequence[str], intended: Sequence[ChangedFact]) -> str:
+    """That nothing changed, and how far that was looked at. `unread`: sections that were not read whole in both."""
     seen = f"{count} fact{' was' if count == 1 else 's were'} seen equal in both"
+    nothing = "Nothing but what was declared changed" if intended else "Nothing changed"
     if not unread:
-        return f"Nothing changed: {seen}"
+        return f"{nothing}: {seen}"
     more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
-    return f"Nothing changed in what was read: {seen}; not read in both: {', '.join(unread[:_NAMED])}{more}"
+    return f"{nothing} in what was read: {seen}; not read in both: {', '.join(unread[:_NAMED])}{more}"
 
 
-def _moved(metric: MetricChange) -> str:
+def _moved(metrics: Sequence[MetricChange]) -> list[MetricChange]:
+    return [metric for metric in metrics if metric.verdict in MOVED]
+
+
+def _in_words(metric: MetricChange) -> str:
     if metric.name == EXIT_STATUS or metric.ratio is None:
         return f"{metric.name} is {metric.verdict}: {metric.says}"
     return f"{metric.name} is {metric.verdict} ({percent(metric.ratio)})"

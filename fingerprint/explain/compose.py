@@ -7,13 +7,13 @@ from typing import Literal
 from fingerprint.diff.changes import SEEN_TO_CHANGE, Changes, Folded
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, fact_at, probe_of
-from fingerprint.explain.answer import headline, next_steps
+from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
 from fingerprint.explain.rank import TROUBLE, rank
 from fingerprint.explain.sameness import comparable
-from fingerprint.explain.subject import Subject, of_host, side_of, unlike_ends
+from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
 from fingerprint.explain.unknown import not_known, ruled_out, unread
 from fingerprint.runs.run import Run
@@ -41,10 +41,13 @@ def explain(
     told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
     metrics = metric_changes(a, b, history, metric)
     same = comparable(a, b, changes)
-    equal, unknown = ruled_out(changes), not_known(changes)
+    ruled, unknown = ruled_out(changes), not_known(changes)
+    intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     return Diff(
         schema=SCHEMA,
-        headline=headline(metrics, suspects, told, same, equal, unread(changes), unlike_ends(a, b)),
+        headline=headline(
+            foreword(a, b, same, metrics), metrics, suspects, told, unchanged(ruled.count, unread(changes), intended)
+        ),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
@@ -54,8 +57,8 @@ def explain(
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
         during=notable(seen),
-        intended=tuple(changed_fact(folded, {}) for folded in changes.intended),
-        ruled_out=equal,
+        intended=intended,
+        ruled_out=ruled,
         not_known=unknown,
         next=tuple(next_steps(a, b, metrics, suspects, told, unknown)),
     )

@@ -129,6 +129,7 @@ def test_what_nobody_saw_change_is_no_suspect_and_no_drift(after: Any) -> None:
 def test_what_was_declared_is_intended_and_no_drift() -> None:
     diff = explained(subject("A", Made(mode="a")), subject("B", Made(mode="b"), vary=("made/*",)))
     assert [change.fact for change in diff.intended] == ["made/mode"]
+    assert diff.headline.startswith("Nothing but what was declared changed: ")
     assert (diff.changes, diff.suspects, exit_status(diff)) == ((), (), 0)
 
 
@@ -215,7 +216,9 @@ def test_what_is_not_known_to_be_the_same_is_none_and_a_crossed_boot_is_named() 
 
 
 def test_another_command_and_another_host_are_said() -> None:
-    same = explained(subject("A"), subject("B", argv=("other",), host="other")).comparable
+    diff = explained(subject("A"), subject("B", argv=("other",), host="other"))
+    same = diff.comparable
+    assert diff.headline.startswith("Not the same host. ")
     assert (same.same_host, same.same_command) == (False, False)
     assert "Two hosts" in same.says
     assert "The commands differ." in same.says
