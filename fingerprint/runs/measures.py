@@ -7,13 +7,18 @@ from fingerprint.runs.wrap import Ended
 COUNTER_SLACK = 1 << 20
 
 
+def exit_status_of(ended: Ended) -> Metric:
+    """126 and 127 too, of a command that could not be started."""
+    return Metric("exit_status", "", "lower", (float(ended.exit_status),), "wait4" if ended.started else "execve")
+
+
 def metrics_of(ended: Ended, own_peak: int, sampled_peak: int | None) -> tuple[Metric, ...]:
     """Of a command that was started. own_peak: our high-water mark when it was, sampled_peak: its tree's; bytes."""
     return (
         Metric("wall_time", "s", "lower", (ended.wall_s,), "monotonic clock, from exec to exit"),
         Metric("cpu_time", "s", "lower", (ended.cpu_s,), "wait4: the command and the descendants it waited for"),
         _peak_memory(ended, own_peak, sampled_peak),
-        Metric("exit_status", "", "lower", (float(ended.exit_status),), "wait4"),
+        exit_status_of(ended),
     )
 
 
@@ -24,6 +29,7 @@ def _peak_memory(ended: Ended, own_peak: int, sampled_peak: int | None) -> Metri
     if largest:
         return Metric("peak_memory", "B", "lower", (float(largest),), "wait4: ru_maxrss of the largest process")
     why = (
-        f"ended before it was sampled, and below the {own_peak >> 20} MiB of its starter, where ru_maxrss tells nothing"
+        "ended before it was sampled twice, the first time it may not have loaded yet; "
+        f"and below the {own_peak >> 20} MiB of its starter, where ru_maxrss tells nothing"
     )
     return Metric("peak_memory", "B", "lower", gap=why)

@@ -46,6 +46,10 @@ class Spread:
         self._put(value)
 
     @property
+    def count(self) -> int:
+        return self._count
+
+    @property
     def highest(self) -> float:
         return self._highest
 
@@ -136,10 +140,10 @@ class Sampler:
             elif leaf.fact.kind == "counter":
                 self._counted.setdefault(path, Counted()).add(int(leaf.value), at_ns)
 
-    def highest(self, path: str) -> float | None:
-        """The largest sample of a telemetry fact; None where there was none."""
+    def highest(self, path: str, least: int = 1) -> float | None:
+        """The largest sample of a telemetry fact; None where there were fewer than `least`."""
         spread = self._spreads.get(path)
-        return spread.highest if spread else None
+        return spread.highest if spread and spread.count >= least else None
 
     def record(self, at: int) -> Sampled:
         """All so far. at: ns since 1970."""

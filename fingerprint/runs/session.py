@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import msgspec
 
 from fingerprint.runs.census import Census
-from fingerprint.runs.measures import metrics_of
+from fingerprint.runs.measures import exit_status_of, metrics_of
 from fingerprint.runs.opener import opener
 from fingerprint.runs.pump import Pump, Resizing
 from fingerprint.runs.readers import Reader
@@ -160,6 +160,7 @@ class Session:
         if pump:
             pump.started()
         if isinstance(command, Ended):
+            self._write(Measured(time.time_ns(), exit_status_of(command)))
             return command
         ended = self._try("what is done beside the command", lambda: self._accompany(command, pump, peak))
         return ended or watch(command, self._relay, [], self._trouble)
@@ -170,7 +171,7 @@ class Session:
         ended = watch(command, self._relay, self._duties(command, sampling, census, pump), self._trouble)
         self._try("the last reading of processes", census.finish)
         self._try("the last sample", sampling.finish)
-        highest = sampling.sampler.highest(PEAK)
+        highest = sampling.sampler.highest(PEAK, least=2)
         for metric in metrics_of(ended, peak, None if highest is None else int(highest) * 1024):
             self._write(Measured(time.time_ns(), metric))
         self._write(sampling.sampler.record(time.time_ns()))

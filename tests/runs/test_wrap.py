@@ -70,7 +70,10 @@ def test_what_is_not_found_is_127_and_what_cannot_run_126(start: Starter, tmp_pa
         closed = start.records(Closed)[-1]
         assert closed.how == how
         assert closed.detail.startswith(f"{command}: ")
-    assert not start.records(Measured)
+    measured = [record.metric for record in start.records(Measured)]
+    assert [(metric.name, metric.samples) for metric in measured] == [
+        ("exit_status", (status,)) for status in (127.0, 127.0, 126.0, 126.0)
+    ]
 
 
 def test_a_script_without_an_interpreter_line_is_run_by_sh(start: Starter, tmp_path: Path) -> None:
