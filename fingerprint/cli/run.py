@@ -4,7 +4,7 @@ import os
 import re
 import signal
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -13,6 +13,7 @@ from fingerprint.cli.saying import say
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
+    from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.session import Finished, Means, Plan
     from fingerprint.store import Journal
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     context_settings={"allow_interspersed_args": False},
     examples="""\
 fingerprint run --name run-A -- python serve.py --port 30000
-fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh""",
+fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh
+fingerprint run --name run-B --repeat 5 --metrics json:out.json#mean_ttft_ms -- ./bench.sh""",
     exits={
         "CMD's": "if a signal ended it, fingerprint ends by the same signal, which a shell shows as 128+n",
         "125": "wrong usage or settings of fingerprint itself; CMD was not started",
@@ -36,30 +38,63 @@ fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh""",
     "--benchmark", metavar="B", type=TEXT, help="What history groups it by.  [default: from CMD and its arguments]"
 )
 @click.option("--vary", multiple=True, type=GLOB, help="Facts whose change is intended; may be repeated.")
+@click.option(
+    "--metrics",
+    multiple=True,
+    type=TEXT,
+    metavar="READER:FILE",
+    help="What it measured: auto:FILE, json:FILE#PATH, regex:PATTERN ...; may be repeated.",
+)
+@click.option("--workload", multiple=True, type=TEXT, metavar="K=V", help="What is asked of it; may be repeated.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="K", help="Start it K times, as K attempts.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=COMMAND)
-def command(
-    name: str | None, benchmark: str | None, vary: tuple[str, ...], quiet: bool, cmd: tuple[str, ...]
-) -> NoReturn:
+def command(quiet: bool, repeat: int, **asked: Any) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
+    from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.session import NotRun
     from fingerprint.runs.wrap import leave
 
     _end_by_control_c()
     invocation = Invocation()
-    plan = _plan(invocation, name, benchmark, vary, cmd)
+    collecting = Collecting(asked["metrics"], asked["cmd"])
+    plan = _plan(invocation, Asked(**asked), collecting.streams)
+    finished = _attempt(invocation, plan, collecting, quiet)
+    for _ in range(repeat - 1):
+        if finished.ended.exit_status != 0 or finished.told:
+            say(f"{plan.name} is not repeated: {plan.argv[0]} did not end with 0")
+            break
+        finished = _attempt(invocation, plan, collecting, quiet)
+    leave(finished.ended)
+
+
+class Asked(NamedTuple):
+    """What was said of the run, as it was written."""
+
+    name: str | None
+    benchmark: str | None
+    vary: tuple[str, ...]
+    metrics: tuple[str, ...]
+    workload: tuple[str, ...]
+    cmd: tuple[str, ...]
+
+
+def _attempt(invocation: "Invocation", plan: "Plan", collecting: "Collecting", quiet: bool) -> "Finished":
+    """One start, recorded. Where nothing can be recorded CMD runs in our place, and this does not return."""
+    from fingerprint.runs.session import NotRun
+
+    collecting.expect()
     try:
-        finished, trouble = _recorded(invocation, plan)
+        finished, troubles = _recorded(invocation, plan, collecting)
     except NotRun as why:
         _run_unrecorded(plan, why)
     if not finished.ended.started:
         say(finished.ended.detail)
-    if trouble:
+    for trouble in troubles:
         say(trouble)
-    elif not quiet:
+    if not troubles and not quiet:
         say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
-    leave(finished.ended)
+    return finished
 
 
 def _end_by_control_c() -> None:
@@ -68,10 +103,9 @@ def _end_by_control_c() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _plan(
-    invocation: "Invocation", name: str | None, benchmark: str | None, vary: tuple[str, ...], cmd: tuple[str, ...]
-) -> "Plan":
-    """Raises Trouble for a name that no argument could mean."""
+def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "Plan":
+    """Raises Trouble for a name that no argument could mean, and for a workload that is none."""
+    from fingerprint.cli.collecting import workload
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.session import Plan
     from fingerprint.runs.wrap import inherited_environment, working_directory
@@ -79,13 +113,15 @@ def _plan(
 
     sampling = invocation.settings.sampling
     return Plan(
-        name=_name_of(cmd[0]) if name is None else check_name(name),
-        argv=cmd,
+        name=_name_of(asked.cmd[0]) if asked.name is None else check_name(asked.name),
+        argv=asked.cmd,
         env=inherited_environment(),
         cwd=working_directory(),
         host=os.uname().nodename,
-        benchmark=benchmark or benchmark_of(cmd),
-        vary=vary,
+        benchmark=asked.benchmark or benchmark_of(asked.cmd),
+        vary=asked.vary,
+        workload=workload(asked.workload),
+        streams=streams,
         first_minute_hz=sampling.first_minute_hz,
         then_hz=sampling.then_hz,
     )
@@ -95,8 +131,8 @@ def _name_of(program: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]).lstrip("-")[:100] or "run"
 
 
-def _recorded(invocation: "Invocation", plan: "Plan") -> "tuple[Finished, str]":
-    """The finished run, and what went wrong with its record. Raises NotRun."""
+def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") -> "tuple[Finished, list[str]]":
+    """The finished run, and what went wrong with its record or its results. Raises NotRun."""
     from fingerprint.runs.session import NotRun, run
 
     held = ExitStack()
@@ -107,10 +143,23 @@ def _recorded(invocation: "Invocation", plan: "Plan") -> "tuple[Finished, str]":
         raise NotRun(error) from error
     try:
         finished = run(plan, means)
-        return finished, journal.trouble or finished.unwritten
+        troubles = _collected(invocation, collecting, finished, journal)
+        return finished, [*filter(None, [journal.trouble or finished.unwritten]), *troubles]
     finally:
         with suppress(Exception):  # all is written, and the command's status is to be passed on
             held.close()
+
+
+def _collected(
+    invocation: "Invocation", collecting: "Collecting", finished: "Finished", journal: "Journal"
+) -> list[str]:
+    """Records what the command measured; what could not be read of it, in sentences."""
+    from fingerprint.runs.record import Trouble
+
+    records = collecting.records(finished.output, invocation.redactor) if finished.ended.started else []
+    for record in records:
+        journal.append(record)
+    return [record.what for record in records if isinstance(record, Trouble)]
 
 
 def _means(invocation: "Invocation", plan: "Plan", held: ExitStack) -> "tuple[Means, Journal]":

@@ -74,7 +74,9 @@ def documents(source: Source) -> list[tuple[str, Any]]:
 
 
 def _was_added_to(source: Source) -> bool:
-    return source.earlier.endswith(b"\n") and source.data.startswith(source.earlier)
+    """A run that wrote the same result again, byte for byte, wrote a whole one."""
+    longer = len(source.data) > len(source.earlier)
+    return longer and source.earlier.endswith(b"\n") and source.data.startswith(source.earlier)
 
 
 def is_of_lines(source: Source) -> bool:

@@ -7,7 +7,7 @@ signals and waited for all the same.
 import signal
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from fingerprint.runs.pump import Pump, Resizing
 from fingerprint.runs.readers import Reader
 from fingerprint.runs.record import (
     AnyRecord,
+    Asked,
     Closed,
     Measured,
     Moment,
@@ -46,7 +47,8 @@ PUMP_SECONDS = 5.0
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, with which environment, in which working directory. benchmark: which runs may be compared with it.
-    streams: 1, 2 or both, whose end is kept for a reader of output."""
+    workload: what is asked of it, as far as that is known before. streams: 1, 2 or both, whose end is kept for a
+    reader of output."""
 
     name: str
     argv: tuple[str, ...]
@@ -55,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     benchmark: str = ""
     vary: tuple[str, ...] = ()
+    workload: Mapping[str, Any] = {}
     streams: tuple[int, ...] = ()
     first_minute_hz: float = 5
     then_hz: float = 1
@@ -134,6 +137,8 @@ class Session:
     def conduct(self, relay: Relay) -> Finished:
         self._relay = relay
         self._means.journal.open_run(self._plan.name, self._opened)
+        for key, value in self._plan.workload.items():
+            self._write(Asked(time.time_ns(), key, value))
         self._snap("before")
         ended, output = self._command()
         told = self._relay.told

@@ -84,6 +84,12 @@ def test_a_file_written_anew_with_the_same_bytes_is_of_this_run() -> None:
     assert found.metrics
 
 
+def test_one_line_of_json_written_anew_with_the_same_bytes_is_of_this_run() -> None:
+    write = ("sh", "-c", """echo '{"x": {"ms": 12}}' > out.json""")
+    run(["json:out.json#x.ms"], *write)
+    assert run(["json:out.json#x.ms"], *write).metrics[0].samples == (12,)
+
+
 def test_a_file_replaced_by_another_is_of_this_run() -> None:
     Path("out.json").write_text('{"t_ms": 1}')
     script = "import os; open('new', 'w').write('{\"t_ms\": 2}'); os.replace('new', 'out.json')"

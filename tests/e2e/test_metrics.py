@@ -1,0 +1,76 @@
+"""What a command measured, read from its output and its files by `run` itself."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import Cli
+from tests.waiting import until
+
+SPEED = r"regex:speed (?P<value>[0-9.]+) (?P<unit>tok/s)"
+
+
+def shown(fingerprint: Cli, run: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(fingerprint("show", run, "--format", "json").stdout)
+    return document
+
+
+def test_a_pattern_finds_its_values_in_the_output_which_arrives_all_the_same(fingerprint: Cli) -> None:
+    done = fingerprint("run", "--name", "a", "--metrics", f"speed={SPEED}", "--", "echo", "speed 80.5 tok/s")
+    assert done.stdout == "speed 80.5 tok/s\n"
+    metric = shown(fingerprint, "a")["metrics"]["speed"]
+    assert (metric["samples"], metric["unit"], metric["better"]) == ([80.5], "tok/s", "higher")
+
+
+def test_a_result_file_counts_when_this_run_wrote_it_and_only_then(fingerprint: Cli) -> None:
+    wanted = ("--metrics", "json:out.json#step_ms")
+    fingerprint("run", "--name", "a", *wanted, "--", "sh", "-c", """echo '{"step_ms": 19.2}' > out.json""")
+    done = fingerprint("run", "--name", "b", *wanted, "--", "true")
+    assert shown(fingerprint, "a")["metrics"]["step_ms"]["samples"] == [19.2]
+    missing = shown(fingerprint, "b")["metrics"]["step_ms"]
+    assert missing["samples"] == []
+    assert "earlier run" in missing["gap"]
+    assert "earlier run" in done.stderr
+
+
+def test_what_was_asked_of_the_server_makes_another_experiment(fingerprint: Cli) -> None:
+    fingerprint("run", "--name", "a", "--workload", "concurrency=8", "--", "true")
+    fingerprint("run", "--name", "b", "--workload", "concurrency=16", "--", "true")
+    diff = fingerprint.diff("a", "b")
+    assert diff["comparable"]["same_workload"] is False
+    assert "concurrency" in diff["comparable"]["says"]
+
+
+def test_a_repeated_run_is_a_series_of_attempts(fingerprint: Cli) -> None:
+    fingerprint("run", "--name", "a", "--repeat", "3", "--", "true")
+    runs = json.loads(fingerprint("runs", "--format", "json").stdout)
+    assert [(run["name"], run["attempt"]) for run in runs] == [("a", 1), ("a", 2), ("a", 3)]
+
+
+def test_a_repeated_run_ends_with_the_first_attempt_that_fails(fingerprint: Cli) -> None:
+    done = fingerprint("run", "--name", "a", "--repeat", "3", "--", "sh", "-c", "exit 7", status=7)
+    assert "not repeated" in done.stderr
+    assert len(json.loads(fingerprint("runs", "--format", "json").stdout)) == 1
+
+
+def test_a_reader_that_does_not_exist_is_refused_before_the_command_starts(fingerprint: Cli) -> None:
+    done = fingerprint("run", "--metrics", "yaml:x", "--", "touch", "started", status=125)
+    assert "yaml" in done.stderr
+    assert not (fingerprint.home / "started").exists()
+
+
+def test_killing_fingerprint_while_it_keeps_the_output_hurts_neither_command_nor_output(
+    fingerprint: Cli, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    script = "echo early; sleep 1; echo late; echo done > ended"
+    argv = fingerprint.argv("run", "-q", "--metrics", SPEED, "--", "sh", "-c", script)
+    with out.open("wb") as stream:
+        process = subprocess.Popen(argv, env=fingerprint.env, cwd=fingerprint.home, stdout=stream)
+        until(lambda: b"early" in out.read_bytes())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    until(lambda: (fingerprint.home / "ended").exists() and b"late" in out.read_bytes())
+    assert out.read_bytes() == b"early\nlate\n"
