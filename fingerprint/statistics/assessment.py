@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from fingerprint.statistics import words
-from fingerprint.statistics.distributions import NORMAL, t_quantile
+from fingerprint.statistics.distributions import NORMAL
 from fingerprint.statistics.memory import blocks
 from fingerprint.statistics.planning import advice
 from fingerprint.statistics.ranks import rank_test
@@ -23,7 +23,7 @@ from fingerprint.statistics.rules import (
 )
 from fingerprint.statistics.series import Series, by_epoch, lie_apart, settled, typical_values
 from fingerprint.statistics.shift import Shift, ranks_can_tell, shift
-from fingerprint.statistics.spread import Spread, pooled
+from fingerprint.statistics.spread import Spread, half_interval, pooled
 
 Better = Literal["lower", "higher", "unknown"]
 Word = Literal["worse", "better", "same", "changed", "unassessed"]
@@ -33,14 +33,16 @@ two of each side, with the spread between starts assumed; nothing."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """ratio   of the medians, B to A; None where one is not above 0
-    ci      its 95 % interval; with the basis `samples` that of these very starts, not of others
-    says    why
-    more    what more would tell
-    notes   what else the reader should know: warm-up left out, starts in two groups
+    """medians  of A and B, without warm-up
+    ratio    of the medians, B to A; None where one is not above 0, or they are not comparable
+    ci       its 95 % interval; with the basis `samples` that of these very starts, not of others
+    says     why
+    more     what more would tell
+    notes    what else the reader should know: warm-up left out, starts in two groups
     """
 
     verdict: Word
+    medians: tuple[float, float] | None = None
     ratio: float | None = None
     ci: tuple[float, float] | None = None
     basis: Basis = "none"
@@ -55,12 +57,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Case(msgspec.Struct, frozen=True):
-    """All values are above 0. apart: between the sides lies an epoch's border, and how epochs differ is not known."""
+    """Without warm-up.
+
+    unit   what a start stands for here
+    apart  between the sides lies an epoch's border, and how epochs differ is not known
+    """
 
     a: Series
     b: Series
     history: Series
     better: Better
+    unit: Literal["start", "epoch"] = "start"
     apart: bool = False
 
     @property
@@ -70,6 +77,10 @@ class _Case(msgspec.Struct, frozen=True):
     @property
     def sizes(self) -> tuple[int, int]:
         return len(self.a.starts), len(self.b.starts)
+
+    @property
+    def who(self) -> str:
+        return words.sides(self.a, self.b, self.unit)
 
     @property
     def assumed(self) -> float:
@@ -82,20 +93,32 @@ def assess(a: Series, b: Series, better: Better = "unknown", history: Series | N
     """B against A. history: other starts of the same benchmark, in whatever state they were; none of A or B."""
     if not a.starts or not b.starts:
         return Verdict(verdict="unassessed", says=words.not_measured(bool(a.starts), bool(b.starts)))
+    case = _Case(settled(a), settled(b), settled(history or Series()), better)
+    medians = case.a.median, case.b.median
+    return msgspec.structs.replace(_assessed(case), medians=medians, notes=_notes(case, a, b))
+
+
+def _assessed(case: _Case) -> Verdict:
+    a, b = case.a, case.b
     if a.kind != b.kind and "peak" in (a.kind, b.kind):
         return Verdict(verdict="unassessed", says=words.peak(a, b))
     if len({*a.samples, *b.samples}) == 1:
         return Verdict(verdict="same", says="equal")
     if min(*a.samples, *b.samples) <= 0:
-        return _by_ranks(a, b, better)
-    case = _Case(a, b, history or Series(), better)
-    found = _across_epochs(case) if lie_apart(a, b) else _within_epoch(case)
-    return msgspec.structs.replace(found, notes=words.notes(a, b, case.history))
+        return _by_ranks(a, b, case.better)
+    return _across_epochs(case) if lie_apart(a, b) else _within_epoch(case)
+
+
+def _notes(case: _Case, a: Series, b: Series) -> tuple[str, ...]:
+    """a, b: with their warm-up."""
+    sides = ("A", case.a), ("B", case.b), ("the history", case.history)
+    cut = (words.warmed_up(name, whole, kept) for whole, (name, kept) in zip((a, b), sides, strict=False))
+    return tuple(note for note in (*cut, *(words.two_groups(*side) for side in sides)) if note)
 
 
 def _across_epochs(case: _Case) -> Verdict:
     """Epochs are compared as starts are where they are enough, else starts, with how epochs differ assumed."""
-    merged = _Case(by_epoch(case.a), by_epoch(case.b), by_epoch(case.history), case.better)
+    merged = _Case(by_epoch(case.a), by_epoch(case.b), by_epoch(case.history), case.better, "epoch")
     return _by_starts(merged) or _by_history(merged) or _within_epoch(msgspec.structs.replace(case, apart=True))
 
 
@@ -109,7 +132,7 @@ def _by_starts(case: _Case) -> Verdict | None:
         return None
     a, b = typical_values(case.a), typical_values(case.b)
     found = shift(_logs(a), _logs(b)).reaching(case.effect)
-    told = _Told(case, found, "starts", words.against(case.a, case.b), pooled([a, b]).deviation)
+    told = _Told(case, found, "starts", case.who, pooled([a, b]).deviation)
     if found.is_clear:
         return told.moved("beyond the spread of both")
     within = words.lies_within(a, b)
@@ -121,10 +144,10 @@ def _by_history(case: _Case) -> Verdict | None:
     spread, others = _spread(case)
     if not spread.is_known:
         return None
-    half = _half(spread, *case.sizes)
+    half = half_interval(spread, *case.sizes)
     found = Shift(case.effect, case.effect - half, case.effect + half)
-    told = _Told(case, found, "history", words.against(case.a, case.b), spread.deviation)
-    shown = f"what {words.witnesses(others)} two such sides to differ by ({words.percent(expm1(half))})"
+    told = _Told(case, found, "history", case.who, spread.deviation)
+    shown = f"what {words.witnesses(others, case.unit)} two such sides to differ by ({words.percent(expm1(half))})"
     if not found.is_clear:
         within = words.lies_within(typical_values(case.a), typical_values(case.b))
         return told.as_("same", within or f"within {shown}")
@@ -132,12 +155,6 @@ def _by_history(case: _Case) -> Verdict | None:
     if rare and abs(case.effect) < SMALL:
         return told.as_("unassessed", f"beyond {shown}, but under 10 %; {rare}")
     return told.moved(f"beyond {shown}" + (f"; {rare}" if rare else ""))
-
-
-def _half(spread: Spread, n: int, m: int) -> float:
-    """Half the 95 % interval of the difference; never less than was seen between two starts, because no few starts show
-    how long their distribution's tail is."""
-    return max(t_quantile(1 - TAIL, spread.degrees) * spread.deviation * sqrt(1 / n + 1 / m), spread.widest)
 
 
 def _spread(case: _Case) -> tuple[Spread, int]:
@@ -160,7 +177,7 @@ def _by_samples(case: _Case) -> Verdict | None:
     told = _Told(case, found, "samples", words.worth(case.a, case.b), ASSUMED)
     if not found.is_clear:
         return told.as_("same", words.lies_within(a, b) or "the samples' own spread covers it")
-    doubt = f"{words.against(case.a, case.b)}, and {words.assumed('starts')}"
+    doubt = f"{case.who}, and {words.assumed('starts')}"
     if abs(case.effect) < SMALL or not found.widened(case.assumed).is_clear:
         return told.as_("unassessed", f"beyond the samples' own spread, but {doubt}")
     return told.moved(f"beyond the samples' own spread; {doubt}")
@@ -171,7 +188,7 @@ def _independent(side: Series) -> list[float]:
     only where each was made anew."""
     if side.kind in ("summary", "peak"):
         return []
-    starts = [settled(start) for start in side.starts]
+    starts = [start.samples for start in side.starts]
     long = [block for samples in starts if len(samples) >= FEWEST_LINES for block in blocks(samples)]
     short = [sample for samples in starts if 1 < len(samples) < FEWEST_LINES for sample in samples]
     return long + (short if side.kind == "repeats" else [])
@@ -190,8 +207,8 @@ def _by_range(case: _Case) -> Verdict | None:
 
 
 def _range(side: Series) -> tuple[float, ...]:
-    samples = tuple(sample for start in side.starts for sample in settled(start))
-    return samples if side.kind in ("repeats", "series") and len(samples) >= FEWEST_IN_RANGE else ()
+    has_range = side.kind in ("repeats", "series") and len(side.samples) >= FEWEST_IN_RANGE
+    return side.samples if has_range else ()
 
 
 def _by_numbers(case: _Case) -> Verdict:
@@ -209,7 +226,7 @@ def _by_ranks(a: Series, b: Series, better: Better) -> Verdict:
             verdict="unassessed", says="no ratio: a value is not above 0, and the starts are too few to rank"
         )
     tested = rank_test(x, y)
-    says = f"no ratio: a value is not above 0; by rank, {words.against(a, b)}: p = {tested.p:.2g}"
+    says = f"no ratio: a value is not above 0; by rank, {words.sides(a, b)}: p = {tested.p:.2g}"
     if tested.p > ALARM:
         return Verdict(verdict="same", basis="starts", says=says)
     return Verdict(verdict=_direction(better, tested.u < len(x) * len(y) / 2), basis="starts", says=says)
@@ -248,9 +265,10 @@ class _Told(msgspec.Struct, frozen=True):
             return ""
         if self.case.apart:
             return words.more_epochs()
-        starts = min(self.case.sizes)
         effect = abs(self.case.effect) if verdict == "unassessed" else None
-        return advice(self.deviation, starts, effect, is_known=self.basis != "samples")
+        is_known = self.basis != "samples"
+        more = advice(self.deviation, min(self.case.sizes), effect, is_known=is_known, unit=self.case.unit)
+        return more + words.longer_starts(self.case.a, self.case.b) if self.basis == "starts" else more
 
 
 def _direction(better: Better, is_higher: bool) -> Word:

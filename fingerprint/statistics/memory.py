@@ -20,6 +20,8 @@ def autocorrelation_time(samples: Sequence[float]) -> float:
 
     1 plus twice the sum of the autocorrelations, up to where the sum of two neighbouring ones is no longer positive:
     Geyer, Statistical Science 7 (1992) 473, section 3.3. Of ranks, because a heavy tail hides memory from the values.
+    Short samples hide it too, since each autocorrelation comes out too low by about this time over their number
+    (Marriott and Pope, Biometrika 41 (1954) 390); that is made up for as far as simulation shows it to help.
     """
     ranks = doubled_midranks(samples)
     middle = fmean(ranks)
@@ -32,7 +34,8 @@ def autocorrelation_time(samples: Sequence[float]) -> float:
         if pair <= 0:
             break
         total += 2 * pair
-    return max(1.0, total)
+    shown = max(1.0, total)
+    return 1.0 if shown == 1 else min(len(samples), shown / max(1 - 2 * shown / len(samples), 1 / len(samples)))
 
 
 def _pairs(centred: Sequence[float], power: float) -> Iterator[float]:

@@ -8,8 +8,8 @@ import msgspec
 
 from fingerprint.statistics.distributions import t_quantile
 from fingerprint.statistics.rules import ALARM, ASSUMED, FEW, POWER, SMALL, TAIL
-from fingerprint.statistics.series import Series, typical_values
-from fingerprint.statistics.spread import Spread, pooled, rare_mode_alarm
+from fingerprint.statistics.series import Series, settled, typical_values
+from fingerprint.statistics.spread import Spread, half_interval, pooled, rare_mode_alarm
 from fingerprint.statistics.words import counted, percent
 
 # What the tests need over Student's with a pooled variance, by starts on each side, from simulation
@@ -51,7 +51,7 @@ def plan(history: Series | float | None, starts: int, effect: float | None = Non
 def spread_of(history: Series | float | None) -> Spread:
     """Between starts, over all epochs: a run to come does not know which borders it will cross."""
     if isinstance(history, Series):
-        values = typical_values(history)
+        values = typical_values(settled(history))
         return pooled([values] if values and min(values) > 0 else [])
     return Spread(log1p(history), _MOST, 0.0) if history is not None else pooled([])
 
@@ -61,9 +61,10 @@ def _resolves(spread: Spread, starts: int) -> float | None:
         return expm1(resolvable(spread.deviation if spread.is_known else ASSUMED, starts))
     if not spread.is_known:
         return None
-    student = t_quantile(1 - TAIL, spread.degrees) + t_quantile(POWER, spread.degrees)
-    is_rare_told = rare_mode_alarm(starts, starts, spread.degrees + 1) <= ALARM
-    return expm1(max(student * spread.deviation * sqrt(2 / starts), spread.widest, 0.0 if is_rare_told else SMALL))
+    least = half_interval(spread, starts, starts)
+    if rare_mode_alarm(starts, starts, spread.degrees + 1) > ALARM:
+        least = max(least, SMALL)
+    return expm1(least + t_quantile(POWER, spread.degrees) * spread.deviation * sqrt(2 / starts))
 
 
 def resolvable(deviation: float, starts: int) -> float:
@@ -83,7 +84,7 @@ def starts_for(deviation: float, shift: float) -> int | None:
     return bisect_left(range(_MOST), True, lo=FEW, key=lambda starts: resolvable(deviation, starts) <= shift)
 
 
-def advice(deviation: float, starts: int, effect: float | None, is_known: bool) -> str:
+def advice(deviation: float, starts: int, effect: float | None, is_known: bool, unit: str = "start") -> str:
     """What more starts would tell. effect: of logarithms, as seen; None: half of what these can resolve."""
     can = resolvable(deviation, max(starts, FEW))
     wanted = can / 2 if effect is None else effect
@@ -93,7 +94,7 @@ def advice(deviation: float, starts: int, effect: float | None, is_known: bool) 
         wanted = resolvable(deviation, needed)
     more = max(needed - starts, 1)
     unless = "" if is_known else f", if starts spread by {percent(ASSUMED)}"
-    return f"{counted(more, 'more start')} each would tell a change of {percent(expm1(wanted))}{unless}"
+    return f"{counted(more, f'more {unit}')} each would tell a change of {percent(expm1(wanted))}{unless}"
 
 
 def _spread_says(spread: Spread) -> str:

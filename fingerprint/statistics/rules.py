@@ -17,8 +17,11 @@ TAIL = ALARM / 2
 """On either side of a 95 % interval."""
 POWER = 0.80
 """How often an effect that can be resolved is found."""
-FEWEST_BLOCKS = 5
-"""Of independent samples on each side, from which samples within a start are compared."""
+BEYOND_WIDEST = 1.1
+"""By how much a difference must exceed the widest one seen between starts: of one start each, against 15 others with a
+heavy tail or one in ten of them slow, 6 % exceed the widest one itself, and 4 % this."""
+FEWEST_BLOCKS = 2
+"""Of samples as good as independent, on each side, from which samples within a start are compared."""
 FEWEST_LINES = 20
 """Samples of one process from which their memory can be told."""
 FEWEST_IN_RANGE = 5

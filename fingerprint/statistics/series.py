@@ -53,21 +53,21 @@ def series(starts: Iterable[Sequence[float]], kind: Kind = "repeats", epoch: str
     return Series(tuple(Start(tuple(samples), epoch) for samples in starts), kind)
 
 
-def settled(start: Start) -> tuple[float, ...]:
-    """Its samples without the warm-up."""
-    return start.samples[warm_up(start.samples) :]
+def settled(of: Series) -> Series:
+    """Without the warm-up of each start."""
+    return Series(tuple(Start(start.samples[warm_up(start.samples) :], start.epoch) for start in of.starts), of.kind)
 
 
 def typical_values(of: Series) -> list[float]:
     """One value a start. Samples within a start share its state, and are no independent measurements of it."""
-    return [median(settled(start)) for start in of.starts]
+    return [median(start.samples) for start in of.starts]
 
 
 def by_epoch(of: Series) -> Series:
     """One start an epoch, its value the median of its starts'."""
     values: dict[str, list[float]] = {}
     for start in of.starts:
-        values.setdefault(start.epoch, []).append(median(settled(start)))
+        values.setdefault(start.epoch, []).append(median(start.samples))
     return Series(tuple(Start((median(found),), epoch) for epoch, found in values.items()), of.kind)
 
 

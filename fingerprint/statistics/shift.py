@@ -9,9 +9,7 @@ import msgspec
 
 from fingerprint.statistics.distributions import NORMAL, t_quantile
 from fingerprint.statistics.ranks import EXACT_PAIRS, orders_by_u
-
-TAIL = 0.025
-"""On either side of a 95 % interval."""
+from fingerprint.statistics.rules import TAIL
 
 
 class Shift(msgspec.Struct, frozen=True):
@@ -86,6 +84,7 @@ def welch(a: Sequence[float], b: Sequence[float]) -> Shift:
     estimate, total = fmean(b) - fmean(a), sum(shares)
     if total == 0:
         return Shift(estimate, estimate, estimate)
-    degrees = total**2 / (shares[0] ** 2 / (len(a) - 1) + shares[1] ** 2 / (len(b) - 1))
+    share = shares[0] / total
+    degrees = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
     half = t_quantile(1 - TAIL, degrees) * sqrt(total)
     return Shift(estimate, estimate - half, estimate + half)

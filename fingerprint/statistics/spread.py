@@ -6,11 +6,10 @@ from statistics import fmean, median, variance
 
 import msgspec
 
+from fingerprint.statistics.distributions import t_quantile
 from fingerprint.statistics.memory import blocks
-from fingerprint.statistics.series import Start, settled
-
-KNOWN_FROM = 4
-"""Degrees of freedom from which a spread counts as known: five starts."""
+from fingerprint.statistics.rules import BEYOND_WIDEST, KNOWN_FROM, TAIL
+from fingerprint.statistics.series import Series, settled, typical_values
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -37,6 +36,13 @@ def pooled(groups: Iterable[Sequence[float]]) -> Spread:
     return Spread(sqrt(squares / degrees) if degrees else 0.0, degrees, widest)
 
 
+def half_interval(spread: Spread, n: int, m: int) -> float:
+    """Half the 95 % interval of the difference of n and m values' middles; more than was seen between any two values,
+    because few of them do not show how long the tail of their distribution is."""
+    student = t_quantile(1 - TAIL, spread.degrees) * spread.deviation * sqrt(1 / n + 1 / m)
+    return max(student, BEYOND_WIDEST * spread.widest)
+
+
 class Components(msgspec.Struct, frozen=True):
     """Standard deviations of logarithms. within: of what a start's median says about its start. between: of starts,
     beyond what the former explains; None where there are not two starts."""
@@ -45,15 +51,16 @@ class Components(msgspec.Struct, frozen=True):
     between: float | None
 
 
-def components(starts: Sequence[Start]) -> Components:
+def components(of: Series) -> Components:
     """By moments: the variance of the starts' medians is `between` and `within` squared and added.
 
     Searle, Casella and McCulloch, Variance Components (1992), section 3.6. Positive samples.
     """
-    within = fmean([_error_of_median(settled(start)) ** 2 for start in starts]) if starts else 0.0
-    if len(starts) < 2:
+    kept = settled(of)
+    within = fmean([_error_of_median(start.samples) ** 2 for start in kept.starts]) if kept.starts else 0.0
+    if len(kept.starts) < 2:
         return Components(sqrt(within), None)
-    total = variance([log(median(settled(start))) for start in starts])
+    total = variance([log(value) for value in typical_values(kept)])
     return Components(sqrt(within), sqrt(max(0.0, total - within)))
 
 

@@ -6,9 +6,9 @@ from statistics import median
 
 from fingerprint.statistics.memory import effective_size
 from fingerprint.statistics.rules import ALARM, ASSUMED, FEW
-from fingerprint.statistics.series import Series, settled, typical_values
+from fingerprint.statistics.series import Series, typical_values
 from fingerprint.statistics.shift import Shift
-from fingerprint.statistics.spread import modes, rare_mode_alarm
+from fingerprint.statistics.spread import components, modes, rare_mode_alarm
 
 
 def percent(share: float, sign: bool = False) -> str:
@@ -28,8 +28,8 @@ def change(found: Shift) -> str:
 
 
 def reach(values: Sequence[float]) -> str:
-    """From the smallest to the largest."""
-    return f"{min(values):.4g} to {max(values):.4g}"
+    """`100 to 111, 11 %`: of values above 0."""
+    return f"{min(values):.4g} to {max(values):.4g}, {percent(max(values) / min(values) - 1)}"
 
 
 def not_measured(has_a: bool, has_b: bool) -> str:
@@ -53,19 +53,21 @@ def lies_within(a: Sequence[float], b: Sequence[float]) -> str:
     return f"A's {median(a):.4g} lies within B's own spread ({reach(b)})" if a_in_b and len(b) > 1 else ""
 
 
-def against(a: Series, b: Series) -> str:
-    return f"{counted(len(b.starts), 'start')} against {len(a.starts)}"
+def sides(a: Series, b: Series, unit: str = "start") -> str:
+    """`5 starts of A, 1 of B`."""
+    return f"{counted(len(a.starts), unit)} of A, {len(b.starts)} of B"
 
 
 def numbers(a: Series, b: Series) -> str:
     """How little there is to go by."""
     if len(a.samples) == len(b.samples) == 1:
         return "one number each"
-    return f"{against(a, b)}, {counted(len(b.samples), 'sample')} against {len(a.samples)}"
+    few = "too few, or they remember each other too long" if min(len(a.samples), len(b.samples)) > 1 else "too few"
+    return f"{counted(len(a.samples), 'sample')} of A and {len(b.samples)} of B, in {sides(a, b)}, are {few}"
 
 
-def witnesses(others: int) -> str:
-    return f"{counted(others, 'other start')} show" if others else "their own starts show"
+def witnesses(others: int, unit: str) -> str:
+    return f"{others} other {unit}s show" if others > 1 else f"their own {unit}s show"
 
 
 def rare_mode(n: int, m: int, others: int) -> str:
@@ -84,27 +86,34 @@ def more_epochs() -> str:
     return f"A and B in turn, in {FEW} epochs each, would tell; so would other starts in five epochs"
 
 
-def worth(a: Series, b: Series) -> str:
-    """`398 samples against 412, worth 75 and 80 independent ones`."""
-    sizes = [sum(effective_size(settled(start)) for start in side.starts) for side in (b, a)]
-    return (
-        f"{len(b.samples)} samples against {len(a.samples)}, worth {sizes[0]:.0f} and {sizes[1]:.0f} independent ones"
+def longer_starts(a: Series, b: Series) -> str:
+    """Whether more samples in each start would help as more starts do; empty where starts hold one sample each."""
+    if len(a.samples) + len(b.samples) == len(a.starts) + len(b.starts):
+        return ""
+    levels = [components(side) for side in (a, b)]
+    within, between = (
+        sum(part**2 for part in parts) for parts in zip(*((c.within, c.between or 0) for c in levels), strict=True)
     )
+    return "; more samples in each start would " + ("help as well" if within > between else "hardly help")
 
 
-def notes(a: Series, b: Series, history: Series) -> tuple[str, ...]:
-    """Warm-up that was left out, and starts that fall into two groups."""
-    found = [_warm_up(name, side) for name, side in (("A", a), ("B", b))]
-    found += [_two_groups(name, side) for name, side in (("A", a), ("B", b), ("the history", history))]
-    return tuple(note for note in found if note)
+def worth(a: Series, b: Series) -> str:
+    """`412 samples of A, 398 of B, worth 80 and 75 independent ones`."""
+    independent = [f"{sum(effective_size(start.samples) for start in side.starts):.0f}" for side in (a, b)]
+    return f"{len(a.samples)} samples of A, {len(b.samples)} of B, worth {' and '.join(independent)} independent ones"
 
 
-def _warm_up(name: str, side: Series) -> str:
-    cut = sum(len(start.samples) - len(settled(start)) for start in side.starts)
-    return f"{name}: the first {cut} of {len(side.samples)} samples were warm-up and do not count" if cut else ""
+def warmed_up(name: str, whole: Series, kept: Series) -> str:
+    """How many samples were left out; empty where none were."""
+    cut = len(whole.samples) - len(kept.samples)
+    if not cut:
+        return ""
+    where = "first" if len(whole.starts) == 1 else f"first of {len(whole.starts)} starts, altogether"
+    return f"{name}: the {where} {cut} of {len(whole.samples)} samples were warm-up and do not count"
 
 
-def _two_groups(name: str, side: Series) -> str:
+def two_groups(name: str, side: Series) -> str:
+    """Where the starts are mixed; else empty."""
     found = modes(typical_values(side))
     if found is None:
         return ""
@@ -118,7 +127,7 @@ def standing(value: float, samples: Sequence[float]) -> str:
     """What a single quoted number is among the samples it was quoted from: typical, or a peak."""
     below = sum(sample < value for sample in samples) / len(samples)
     above = sum(sample > value for sample in samples) / len(samples)
-    middle = f"their median is {median(samples):.4g}, their range {reach(samples)}"
+    middle = f"their median is {median(samples):.4g}, their range {min(samples):.4g} to {max(samples):.4g}"
     if below < 0.75 and above < 0.75:
         return f"{value:.4g} is typical of the {len(samples)} samples: {middle}"
     side, share = ("above", below) if below >= 0.75 else ("below", above)
