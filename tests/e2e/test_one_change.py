@@ -13,7 +13,7 @@ import pytest
 
 from probes.kit.paths import parse_glob, parse_path
 from tests.e2e.conftest import Cli
-from tests.turned import kept, turning
+from tests.turned import kept, standing, turning
 
 LONG_ENOUGH = ("sleep", "0.4")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change this")
@@ -131,12 +131,12 @@ def test_a_git_commit_where_the_command_is_gone_at_once(fingerprint: Cli) -> Non
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/git/commit"
 
 
-def committed(fingerprint: Cli) -> Path:
+def committed(fingerprint: Cli, python: str = sys.executable) -> Path:
     """A tree with one commit of `serve.py` and `bench.sh`, which starts it."""
     tree = fingerprint.home / "tree"
     tree.mkdir()
     (tree / "serve.py").write_text("import time; time.sleep(1.5)\n")
-    (tree / "bench.sh").write_text("python3 serve.py --threads $OMP_NUM_THREADS | cat\n")
+    (tree / "bench.sh").write_text(f"{python} serve.py --threads $OMP_NUM_THREADS | cat\n")
     git(tree, "init", "-q")
     git(tree, "add", ".")
     git(tree, "commit", "-q", "-m", "first")
@@ -166,7 +166,7 @@ def test_a_variable_that_a_script_hands_on_as_an_argument(fingerprint: Cli) -> N
 
 
 def test_the_interpreter_that_a_script_finds_in_path(fingerprint: Cli) -> None:
-    tree = committed(fingerprint)
+    tree = committed(fingerprint, "python3")
     for name in ("a", "b"):
         found = fingerprint.home / name / "bin" / "python3"
         found.parent.mkdir(parents=True)
@@ -242,7 +242,7 @@ def cpu_cgroup() -> Iterator[tuple[Path, str]]:
 @pytest.mark.root
 @needs_root
 def test_a_cgroup_cpu_quota(fingerprint: Cli) -> None:
-    with cpu_cgroup() as (group, quota):
+    with standing(), cpu_cgroup() as (group, quota):
         inside = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
         fingerprint("run", "--name", "a", "--", *LONG_ENOUGH, before=inside)
         (group / quota).write_text("50000")
