@@ -16,9 +16,9 @@ MOST = 256  # processes in one reading, in the tree's order; a build starts thou
 class Census:
     """Reads `areas` of the command and its descendants at each moment, and writes what counts.
 
-    A section of the command itself counts if the command still lived when it was finished; a first one, which may be
-    of a program that becomes another (env, taskset, a start script), if the next finds the same. That of a descendant
-    counts if the same process was there at two readings. Only what differs from the last is written.
+    A section of the command itself counts if the command still lived when it was finished; that of a descendant if
+    the same process was there at two readings. A first one, which may be of a program that becomes another (env,
+    taskset, a start script), counts if the next finds the same. Only what differs from the last is written.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Census:
         self._asked: Mapping[Key, Target] = {}
         self._held: dict[Key, tuple[Target, Reading]] = {}
         self._written: dict[Key, str] = {}
-        self._early: dict[Key, str] = {}
+        self._found: dict[Key, tuple[Target, str]] = {}
         self._begun: float | None = None
         self._tree_hung = False
 
@@ -63,7 +63,8 @@ class Census:
 
     def _begin(self, now: float) -> None:
         targets = self._targets(now)
-        self._confirm(frozenset(targets))
+        if self._is_late(now):
+            self._confirm(frozenset(targets))
         jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas]
         self._asked = {job.key: job.target for job in jobs}
         self._take(self._reader.begin(jobs, READING_SECONDS), now)
@@ -83,16 +84,22 @@ class Census:
             if reading.outcome != "ok":
                 continue
             target = self._asked[key]
+            again = self._is_found_again(key, target, reading)
             if target != self._main:
                 self._held[key] = (target, reading)
-            elif self._alive() and self._is_settled(key, reading, now):
+                counts = again
+            else:
+                counts = self._alive() and (again or key in self._written or self._is_late(now))
+            if counts:
                 self._put(key, reading)
 
-    def _is_settled(self, key: Key, reading: Reading, now: float) -> bool:
-        digest = reading.lasting.digest if reading.lasting else ""
-        before, self._early[key] = self._early.get(key), digest
-        is_late = self._begun is not None and now - self._begun >= STARTED_SECONDS
-        return is_late or digest == before or key in self._written
+    def _is_found_again(self, key: Key, target: Target, reading: Reading) -> bool:
+        found = target, reading.lasting.digest if reading.lasting else ""
+        before, self._found[key] = self._found.get(key), found
+        return found == before
+
+    def _is_late(self, now: float) -> bool:
+        return self._begun is not None and now - self._begun >= STARTED_SECONDS
 
     def _confirm(self, there: frozenset[Target]) -> None:
         for key, (target, reading) in self._held.items():

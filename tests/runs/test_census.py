@@ -1,4 +1,4 @@
-"""Which readings of the command itself count, by what a reader finds at each moment."""
+"""Which readings count, by what a reader finds at each moment."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,16 +12,17 @@ from fingerprint.snapshot import Job, Key, Reading, reading_of
 from probes.kit.probe import Target
 from tests.diff.made_up import Task
 
-MAIN = Target("main", 1)
+MAIN, CHILD = Target("main", 1), Target("main.sh.1", 2)
 MOMENTS = (0.0, 0.05, 0.2, 1.0, 5.0)
 
 
 class Found:
-    """A reader that finds the command with one `nice` after the other."""
+    """A reader that finds one process with one `nice` after the other."""
 
     busy = False
 
-    def __init__(self, nices: Sequence[int]) -> None:
+    def __init__(self, target: Target, nices: Sequence[int]) -> None:
+        self._target = target
         self.hung: dict[Key, str] = {}
         self._nices: Iterator[int] = iter(nices)
 
@@ -32,25 +33,27 @@ class Found:
         return None
 
     def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
-        return [(job.key, reading_of(Task(nice=next(self._nices)))) for job in jobs]
+        return [(job.key, reading_of(Task(nice=next(self._nices)))) for job in jobs if job.target == self._target]
 
     def step(self) -> list[Finished]:
         return []
 
     def tree(self, pid: int, budget: float) -> tuple[Target, ...]:
-        return (MAIN,)
+        return (MAIN, CHILD)
 
 
-def kept(*nices: int) -> list[int]:
-    """What was written of a command that ended after as many moments."""
+def kept(target: Target, *nices: int) -> list[int]:
+    """What was written of a process that was found at as many moments, and of no more."""
     written: list[int] = []
 
     def write(_: Key, reading: Reading) -> None:
         assert reading.lasting
         written.append(decoder_of(Task)(reading.lasting.body).nice)
 
-    census = Census(MAIN, ["process"], Found(nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write)
-    for moment in MOMENTS[: len(nices)]:
+    census = Census(
+        MAIN, ["process"], Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write
+    )
+    for moment in MOMENTS[: len(nices) + (target != MAIN)]:  # at the first only the command is looked for
         census.step(moment)
     return written
 
@@ -70,4 +73,20 @@ def kept(*nices: int) -> list[int]:
     ],
 )
 def test_an_early_reading_counts_when_the_next_finds_the_same(nices: tuple[int, ...], counts: list[int]) -> None:
-    assert kept(*nices) == counts
+    assert kept(MAIN, *nices) == counts
+
+
+@pytest.mark.parametrize(
+    ("nices", "counts"),
+    [
+        ((1, 2), []),
+        ((1, 1), [1]),
+        ((1, 2, 3), [2]),  # at one second it is still there
+        ((1, 1, 3), [1]),
+        ((1, 2, 3, 4), [2, 3]),
+    ],
+)
+def test_an_early_reading_of_a_descendant_counts_when_the_next_finds_the_same(
+    nices: tuple[int, ...], counts: list[int]
+) -> None:
+    assert kept(CHILD, *nices) == counts
