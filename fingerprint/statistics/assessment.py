@@ -131,9 +131,8 @@ def _by_starts(case: _Case) -> Verdict | None:
     if min(case.sizes) < FEW:
         return None
     a, b = typical_values(case.a), typical_values(case.b)
-    found = shift(_logs(a), _logs(b)).reaching(case.effect)
-    told = _Told(case, found, "starts", case.who, pooled([a, b]).deviation)
-    if found.is_clear:
+    told = _Told(case, shift(_logs(a), _logs(b)), "starts", case.who, pooled([a, b]).deviation)
+    if told.is_clear:
         return told.moved("beyond the spread of both")
     within = words.lies_within(a, b)
     return told.as_("same", within) if within else told.as_("unassessed", "no overlap, but too few to tell")
@@ -145,10 +144,11 @@ def _by_history(case: _Case) -> Verdict | None:
     if not spread.is_known:
         return None
     half = half_interval(spread, *case.sizes)
-    found = Shift(case.effect, case.effect - half, case.effect + half)
-    told = _Told(case, found, "history", case.who, spread.deviation)
+    told = _Told(
+        case, Shift(case.effect, case.effect - half, case.effect + half), "history", case.who, spread.deviation
+    )
     shown = f"what {words.witnesses(others, case.unit)} two such sides to differ by ({words.percent(expm1(half))})"
-    if not found.is_clear:
+    if not told.is_clear:
         within = words.lies_within(typical_values(case.a), typical_values(case.b))
         return told.as_("same", within or f"within {shown}")
     rare = words.rare_mode(*case.sizes, others) if min(case.sizes) < FEW else ""
@@ -173,12 +173,12 @@ def _by_samples(case: _Case) -> Verdict | None:
     a, b = (_independent(side) for side in (case.a, case.b))
     if min(len(a), len(b)) < FEWEST_BLOCKS:
         return None
-    found = shift(_logs(a), _logs(b)).reaching(case.effect)
+    found = shift(_logs(a), _logs(b))
     told = _Told(case, found, "samples", words.worth(case.a, case.b), ASSUMED)
-    if not found.is_clear:
+    if not told.is_clear:
         return told.as_("same", words.lies_within(a, b) or "the samples' own spread covers it")
     doubt = f"{case.who}, and {words.assumed('starts')}"
-    if abs(case.effect) < SMALL or not found.widened(case.assumed).is_clear:
+    if min(abs(case.effect), abs(found.estimate)) < SMALL or not found.widened(case.assumed).is_clear:
         return told.as_("unassessed", f"beyond the samples' own spread, but {doubt}")
     return told.moved(f"beyond the samples' own spread; {doubt}")
 
@@ -233,13 +233,21 @@ def _by_ranks(a: Series, b: Series, better: Better) -> Verdict:
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What all verdicts on one basis share. deviation: between starts, as known or assumed there."""
+    """What all verdicts on one basis share.
+
+    found      its estimate need not be the ratio of the medians, which jumps where values fall into modes
+    deviation  between starts, as known or assumed there
+    """
 
     case: _Case
     found: Shift
     basis: Basis
     who: str
     deviation: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.found.reaching(self.case.effect).is_clear
 
     def moved(self, says: str) -> Verdict:
         """Changed, unless the border of an epoch may have done that."""
@@ -251,6 +259,7 @@ class _Told(msgspec.Struct, frozen=True):
 
     def as_(self, verdict: Word, says: str) -> Verdict:
         found = self.found.widened(self.case.assumed) if self.case.apart else self.found
+        found = found.reaching(self.case.effect)
         return Verdict(
             verdict=verdict,
             ratio=exp(self.case.effect),

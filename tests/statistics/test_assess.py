@@ -158,6 +158,19 @@ def test_a_few_lines_of_one_process_tell_nothing_and_as_many_repeats_do() -> Non
     assert assess(series([a], "summary"), series([b], "summary"), "lower").basis == "none"
 
 
+def test_a_median_that_jumps_between_two_modes_of_the_samples_is_no_change_of_that_size() -> None:
+    """Both modes of B are 3 % slower, and about half of either side's samples are in the upper one, which is half as
+    slow again: which of the modes a median lies in is chance."""
+    chance = Random(1)
+
+    def mixed(factor: float) -> Series:
+        return series([[factor * chance.choice((1.0, 1.5)) * exp(chance.gauss(0, 0.005)) for _ in range(400)]])
+
+    found = [assess(mixed(1.0), mixed(1.03), "lower") for _ in range(30)]
+    assert sum(verdict.ratio is not None and abs(verdict.ratio - 1.03) > 0.2 for verdict in found) > 5
+    assert not [verdict.says for verdict in found if verdict.verdict in ("worse", "better")]
+
+
 def test_warm_up_is_left_out_and_said() -> None:
     slow = tuple(200.0 - 3 * i for i in range(30))
     warm = series([slow + lines(100.0, 1).samples], "series")
