@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fingerprint.explain import Subject
     from fingerprint.explain.contract import Diff
     from fingerprint.runs.run import Run
+    from fingerprint.snapshot import Snapshot
     from fingerprint.store import Found, Store, Stores
 
 HISTORY = 50
@@ -47,17 +48,21 @@ def _both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Fou
 
 
 def subject(found: "Found") -> "Subject":
-    """One side, loaded: a run's last attempt, or a snapshot as it stands."""
+    """One side, loaded: a run or all attempts of a series, or a snapshot as it stands."""
     from fingerprint.explain import Subject
     from fingerprint.runs.effective import effective, effective_of_snapshot
     from fingerprint.store import FoundSnapshot
 
     if isinstance(found, FoundSnapshot):
         return Subject(name=found.id, state=effective_of_snapshot(found.store.snapshot(found.id)))
-    run = load(found.store, found.latest.id)
-    ids = [id_ for moment in run.snapshots.values() for id_ in moment]
-    state = effective(run, {id_: found.store.snapshot(id_) for id_ in ids})
-    return Subject(name=run.label, state=state, attempts=(run,))
+    attempts = tuple(load(found.store, row.id) for row in found.attempts)
+    *earlier, last = (effective(run, _snapshots(found.store, run)) for run in attempts)
+    name = attempts[-1].label if len(attempts) == 1 else attempts[-1].opened.name
+    return Subject(name=name, state=last, attempts=attempts, earlier=tuple(earlier))
+
+
+def _snapshots(store: "Store", run: "Run") -> "dict[str, Snapshot]":
+    return {id_: store.snapshot(id_) for ids in run.snapshots.values() for id_ in ids}
 
 
 def told_apart(a: "Subject", b: "Subject") -> tuple["Subject", "Subject"]:
@@ -82,7 +87,7 @@ def history(stores: "Stores", one: "Found", other: "Found") -> list["Run"]:
 
     if not (isinstance(one, FoundRun) and isinstance(other, FoundRun)):
         return []
-    asked = {one.latest.id, other.latest.id}
+    asked = {attempt.id for found in (one, other) for attempt in found.attempts}
     if one.latest.benchmark != other.latest.benchmark:
         return []
     by_origin: dict[str, Store] = {store.origin: store for store in stores.stores}

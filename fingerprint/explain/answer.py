@@ -7,7 +7,6 @@ from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, 
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.values import percent
-from fingerprint.statistics import FEWEST
 from fingerprint.words import before_after, clean, in_words
 
 MOVED = ("worse", "better")
@@ -95,8 +94,8 @@ def next_steps(
     elif suspects:
         yield f"Run again with {clean(suspects[0].facts[0])} as it was in {a.name}: {in_words(suspects[0].before)}"
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
-        again = f"fingerprint run --name {b.last.opened.name} -- {command_of(b.last)}"
-        yield f"Learn the spread: repeat until there are {FEWEST} other runs, on an otherwise idle machine: {again}"
+        again = f"fingerprint run --name {b.last.opened.name} --repeat 3 -- {command_of(b.last)}"
+        yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {again}"
     denied = {"gap": "denied"}
     if any("denied" in (line.a, line.b) for line in unknown) or any(denied in (c.before, c.after) for c in changes):
         yield "Take the next runs as root: some facts were denied."

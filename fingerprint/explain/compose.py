@@ -11,8 +11,9 @@ from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
-from fingerprint.explain.rank import TROUBLE, rank
+from fingerprint.explain.rank import TROUBLE, Ranked, rank
 from fingerprint.explain.sameness import comparable
+from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
 from fingerprint.explain.unknown import not_known, ruled_out, unread
@@ -36,7 +37,7 @@ def explain(
         a, b = of_host(a), of_host(b)
     changes = compare(a.state, b.state, waivers=waivers, known=known)
     seen = observed(a.state.samples, b.state.samples, known)
-    suspects = _suspects(changes, seen, a, b)
+    suspects = _suspects(changes, held_against(rank(changes, seen), a, b, known), a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
     metrics = metric_changes(a, b, history, metric)
@@ -64,9 +65,8 @@ def explain(
     )
 
 
-def _suspects(changes: Changes, seen: Sequence[Observed], a: Subject, b: Subject) -> tuple[Suspect, ...]:
+def _suspects(changes: Changes, ranked: Sequence[Ranked], a: Subject, b: Subject) -> tuple[Suspect, ...]:
     followers = _followers(changes.changes)
-    ranked = rank(changes, seen)
     return tuple(suspect_of(at, r, followers.get(r.change.text, ()), a, b) for at, r in enumerate(ranked, start=1))
 
 

@@ -1,8 +1,10 @@
-"""Is the change of a metric real, or within the spread of its benchmark?"""
+"""Is the change of a metric real? The starts of both sides, mapped to fingerprint.statistics and back."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from statistics import median
+from math import log
+
+from msgspec.structs import replace
 
 from fingerprint.explain.contract import MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
@@ -10,23 +12,26 @@ from fingerprint.explain.subject import Subject, ended, unlike_ends
 from fingerprint.explain.values import percent
 from fingerprint.metrics import Metric
 from fingerprint.runs.run import Run
-from fingerprint.statistics import FEWEST, LEAST, widest_by_chance
+from fingerprint.statistics import SMALL, Series, Start, Verdict, assess
 
 EXIT_STATUS = "exit_status"
-SIZES = ("peak_memory",)
-# Below these, in the unit, starting a process alone makes the difference.
-NOISE_FLOOR = {"s": 0.02, "ms": 20.0, "B": 8 << 20}
+TIMES = ("wall_time", "cpu_time")
+# Of what every run measures: below these, in its unit, starting a process alone makes the difference.
+NOISE_FLOOR = {"wall_time": 0.02, "cpu_time": 0.02, "peak_memory": 8 << 20}
+MOVED: tuple[MetricVerdict, ...] = ("worse", "better", "changed")
 
 
 def is_marked(metric: MetricChange) -> bool:
     """Whether an unassessed metric differs by enough to be pointed at."""
     if metric.verdict != "unassessed" or not metric.ratio or metric.a is None or metric.b is None:
         return False
-    return _is_apart(metric.unit, metric.a.median, metric.b.median)
+    return abs(log(metric.ratio)) >= SMALL and not _is_in_noise(metric)
 
 
-def _is_apart(unit: str, x: float, y: float) -> bool:
-    return max(x / y, y / x) > LEAST and abs(y - x) > NOISE_FLOOR.get(unit, 0)
+def _is_in_noise(metric: MetricChange) -> bool:
+    assert metric.a is not None
+    assert metric.b is not None
+    return abs(metric.b.median - metric.a.median) <= NOISE_FLOOR.get(metric.name, 0)
 
 
 def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
@@ -40,94 +45,97 @@ def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | N
     return tuple(_change(name, a, b, others) for name in names if only in (None, name))
 
 
-def _values(runs: Iterable[Run], name: str) -> list[float]:
-    """One value a run: the median of its samples, which are no independent measurements of the host's state."""
-    return [median(run.metrics[name].samples) for run in runs if name in run.metrics and run.metrics[name].samples]
-
-
 def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange:
-    left, right = _values(a.attempts, name), _values(b.attempts, name)
-    x, y = (median(values) if values else None for values in (left, right))
     metric = next(run.metrics[name] for run in (*b.attempts, *a.attempts) if name in run.metrics)
-    alike = [run for run in others if name in run.metrics and run.metrics[name].source == metric.source]
-    verdict, says = _assessed(metric, x, y, a, b, _values(alike, name))
-    return MetricChange(
+    sides = _series(a.attempts, name), _series(b.attempts, name)
+    found = _assessed(metric, a, b, sides, [run for run in others if _is_alike(run, metric)])
+    medians = found.medians or tuple(side.median if side.starts else None for side in sides)
+    change = MetricChange(
         name=name,
         unit=metric.unit,
         better=metric.better,
-        a=None if x is None else Spread(median=x, n=len(left)),
-        b=None if y is None else Spread(median=y, n=len(right)),
-        ratio=y / x if x and y is not None and name != EXIT_STATUS else None,
-        ci=None,
-        verdict=verdict,
-        says=says,
+        a=None if medians[0] is None else Spread(median=medians[0], n=len(sides[0].samples)),
+        b=None if medians[1] is None else Spread(median=medians[1], n=len(sides[1].samples)),
+        ratio=found.ratio if name != EXIT_STATUS else None,
+        ci=found.ci,
+        verdict=found.verdict,
+        says="; ".join(filter(None, (found.says, *found.notes, found.more))),
     )
+    return _unless_in_noise(change)
 
 
-def _assessed(
-    metric: Metric, x: float | None, y: float | None, a: Subject, b: Subject, others: Sequence[float]
-) -> tuple[MetricVerdict, str]:
-    if x is None or y is None:
-        return "unassessed", _not_measured(metric.name, a, b)
+def _unless_in_noise(change: MetricChange) -> MetricChange:
+    if change.verdict not in MOVED or change.a is None or change.b is None or not _is_in_noise(change):
+        return change
+    return replace(change, verdict="same", says=f"{change.says}; but starting a process alone makes such a difference")
+
+
+def _series(runs: Iterable[Run], name: str) -> Series:
+    """One start a run that measured it, its epoch the boot."""
+    measured = [(run, run.metrics[name]) for run in runs if name in run.metrics]
+    starts = tuple(Start(values, run.opened.opener.boot_id) for run, metric in measured if (values := _values(metric)))
+    last = measured[-1][1] if measured else Metric(name)
+    return Series(starts, "peak" if any(metric.peak for _, metric in measured) else last.kind)
+
+
+def _values(metric: Metric) -> tuple[float, ...]:
+    """Its samples, or what a summary tells in their place."""
+    if metric.samples or metric.typical is None:
+        return metric.samples
+    return (metric.typical,)
+
+
+def _is_alike(run: Run, metric: Metric) -> bool:
+    measured = run.metrics.get(metric.name)
+    return measured is not None and (measured.source, measured.unit) == (metric.source, metric.unit)
+
+
+def _assessed(metric: Metric, a: Subject, b: Subject, sides: tuple[Series, Series], others: Sequence[Run]) -> Verdict:
+    if not all(side.starts for side in sides):
+        return Verdict(verdict="unassessed", says=_not_measured(metric.name, a, b, sides))
     if metric.name == EXIT_STATUS:
-        return _exit_status(x, y)
-    if ends := unlike_ends(a, b):
-        return "unassessed", f"not comparable: {ends}"
-    if unlike := _unlike_sources(metric.name, a, b):
-        return "unassessed", unlike
-    if x <= 0 or y <= 0:
-        return ("same", "equal") if x == y else ("unassessed", "no ratio: a value is not above 0")
-    return _against_chance(metric, x, y, _unassessable(metric, a, b), widest_by_chance(others), len(others))
+        return _exit_status(*(side.starts[-1].samples[-1] for side in sides))
+    if why := _not_comparable(metric.name, a, b):
+        return Verdict(verdict="unassessed", says=f"not comparable: {why}")
+    found = assess(*sides, metric.better, _series(others, metric.name))
+    doubt = _doubt(metric.name, a, b) if found.verdict in MOVED else ""
+    if not doubt:
+        return found
+    apart = f"{percent(found.ratio)}, " if found.ratio else ""
+    return replace(found, verdict="unassessed", says=f"{apart}{doubt}")
 
 
-def _against_chance(
-    metric: Metric, x: float, y: float, doubt: str, widest: float | None, known: int
-) -> tuple[MetricVerdict, str]:
-    ratio = y / x
-    apart = max(ratio, 1 / ratio)
-    if widest is None:
-        mark = percent(ratio) if _is_apart(metric.unit, x, y) else "too near to mark"
-        return "unassessed", f"{mark}, unassessed: spread unknown, it takes {FEWEST} other runs of this benchmark"
-    if apart <= widest or abs(y - x) <= NOISE_FLOOR.get(metric.unit, 0):
-        return "same", f"{percent(ratio)}, within what {known} other runs show two runs to differ by (x {widest:.2f})"
-    if doubt:
-        return "unassessed", f"{percent(ratio)}, unassessed: {doubt}"
-    says = f"{percent(ratio)}, beyond what {known} other runs show two runs to differ by (x {widest:.2f})"
-    return _direction(metric, ratio), says
-
-
-def _direction(metric: Metric, ratio: float) -> MetricVerdict:
-    if metric.better == "unknown":
-        return "changed"
-    return "better" if (ratio < 1) == (metric.better == "lower") else "worse"
-
-
-def _exit_status(x: float, y: float) -> tuple[MetricVerdict, str]:
+def _exit_status(x: float, y: float) -> Verdict:
     if x == y:
-        return "same", "equal"
+        return Verdict(verdict="same", says="equal", medians=(x, y))
     says = f"the command ended with {x:.0f}, then with {y:.0f}"
-    if 0 not in (x, y):
-        return "changed", says
-    return ("worse" if x == 0 else "better"), says
+    verdict: MetricVerdict = "changed" if 0 not in (x, y) else "worse" if x == 0 else "better"
+    return Verdict(verdict=verdict, says=says, medians=(x, y))
 
 
-def _not_measured(name: str, a: Subject, b: Subject) -> str:
+def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series]) -> str:
     missing: dict[str, list[str]] = defaultdict(list)
-    for subject in (a, b):
-        if not _values(subject.attempts, name):
+    for subject, side in zip((a, b), sides, strict=True):
+        if not side.starts:
             gap = next((run.metrics[name].gap for run in subject.attempts if name in run.metrics), "")
             missing[f": {gap}" if gap else ""].append(subject.name)
     return "; ".join(f"not measured in {' and '.join(names)}{why}" for why, names in missing.items())
 
 
-def _unlike_sources(name: str, a: Subject, b: Subject) -> str:
-    sources = list(dict.fromkeys(run.metrics[name].source for run in (*a.attempts, *b.attempts) if name in run.metrics))
-    return f"not comparable: measured in two ways, {' and '.join(sources)}" if len(sources) > 1 else ""
+def _not_comparable(name: str, a: Subject, b: Subject) -> str:
+    if ends := unlike_ends(a, b):
+        return ends
+    found = [run.metrics[name] for run in (*a.attempts, *b.attempts) if name in run.metrics]
+    sources = list(dict.fromkeys(metric.source for metric in found))
+    units = list(dict.fromkeys(metric.unit or "no unit" for metric in found))
+    if len(sources) > 1:
+        return f"measured in two ways, {' and '.join(sources)}"
+    return f"measured in {' and '.join(units)}" if len(units) > 1 else ""
 
 
-def _unassessable(metric: Metric, a: Subject, b: Subject) -> str:
-    """Why two single values of a time say nothing, however far apart they are."""
-    if metric.name in SIZES or (len(a.attempts) > 1 and len(b.attempts) > 1):
+def _doubt(name: str, a: Subject, b: Subject) -> str:
+    """Why two single times say nothing, however far apart they are."""
+    if name not in TIMES or (len(a.attempts) > 1 and len(b.attempts) > 1):
         return ""
     busy = [subject.name for subject in (a, b) if not is_calm(subject.state.samples)]
     return f"one run each, and whether CPUs were free is not known or not so in {' and '.join(busy)}" if busy else ""

@@ -11,11 +11,18 @@ from fingerprint.runs.run import Run
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """name: as the user would ask for it. state: of the last attempt. attempts: in order; empty for a snapshot."""
+    """One run, a series of its attempts, or a snapshot.
+
+    name      as the user would ask for it
+    state     of the last attempt
+    attempts  in order; empty for a snapshot
+    earlier   the states of the attempts before the last
+    """
 
     name: str
     state: Effective
     attempts: tuple[Run, ...] = ()
+    earlier: tuple[Effective, ...] = ()
 
     @property
     def last(self) -> Run | None:

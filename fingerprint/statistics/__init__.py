@@ -4,15 +4,14 @@ docs/statistics.md says how it decides, and how often it errs.
 """
 
 from fingerprint.statistics.assessment import Verdict, assess
-from fingerprint.statistics.chance import FEWEST, LEAST, student, widest_by_chance
 from fingerprint.statistics.planning import Plan, plan
+from fingerprint.statistics.rules import SMALL
 from fingerprint.statistics.series import Series, Start, series
 from fingerprint.statistics.spread import components, modes
 from fingerprint.statistics.words import standing
 
 __all__ = [
-    "FEWEST",
-    "LEAST",
+    "SMALL",
     "Plan",
     "Series",
     "Start",
@@ -23,6 +22,4 @@ __all__ = [
     "plan",
     "series",
     "standing",
-    "student",
-    "widest_by_chance",
 ]
