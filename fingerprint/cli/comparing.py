@@ -87,9 +87,14 @@ def history(stores: "Stores", one: "Found", other: "Found") -> list["Run"]:
 
     if not (isinstance(one, FoundRun) and isinstance(other, FoundRun)):
         return []
-    asked = {attempt.id for found in (one, other) for attempt in found.attempts}
     if one.latest.benchmark != other.latest.benchmark:
         return []
+    asked = {attempt.id for found in (one, other) for attempt in found.attempts}
+    return [run for run in of_benchmark(stores, one.latest.benchmark) if run.id not in asked]
+
+
+def of_benchmark(stores: "Stores", benchmark: str) -> list["Run"]:
+    """The newest runs of a benchmark that have ended, oldest first."""
     by_origin: dict[str, Store] = {store.origin: store for store in stores.stores}
-    rows = stores.runs(benchmark=one.latest.benchmark, limit=HISTORY)
-    return [load(by_origin[row.origin], row.id) for row in rows if row.id not in asked and row.closed is not None]
+    rows = stores.runs(benchmark=benchmark, limit=HISTORY)
+    return [load(by_origin[row.origin], row.id) for row in rows if row.closed is not None]

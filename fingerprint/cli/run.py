@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     examples="""\
 fingerprint run --name run-A -- python serve.py --port 30000
 fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh
-fingerprint run --name run-B --repeat 5 --metrics json:out.json#mean_ttft_ms -- ./bench.sh""",
+fingerprint run --name run-B --repeat 5 --metrics json:out.json#mean_ttft_ms -- ./bench.sh
+fingerprint run --plan --repeat 5 -- ./bench.sh""",
     exits={
         "CMD's": "if a signal ended it, fingerprint ends by the same signal, which a shell shows as 128+n",
         "125": "wrong usage or settings of fingerprint itself; CMD was not started",
@@ -47,9 +48,10 @@ fingerprint run --name run-B --repeat 5 --metrics json:out.json#mean_ttft_ms -- 
 )
 @click.option("--workload", multiple=True, type=TEXT, metavar="K=V", help="What is asked of it; may be repeated.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="K", help="Start it K times, as K attempts.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=COMMAND)
-def command(quiet: bool, repeat: int, **asked: Any) -> NoReturn:
+def command(quiet: bool, repeat: int, only_plan: bool, **asked: Any) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
@@ -59,6 +61,8 @@ def command(quiet: bool, repeat: int, **asked: Any) -> NoReturn:
     invocation = Invocation()
     collecting = Collecting(asked["metrics"], asked["cmd"])
     plan = _plan(invocation, Asked(**asked), collecting.streams)
+    if only_plan:
+        _tell_plan(invocation, plan.benchmark, repeat)
     finished = _attempt(invocation, plan, collecting, quiet)
     for _ in range(repeat - 1):
         if finished.ended.exit_status != 0 or finished.told:
@@ -66,6 +70,13 @@ def command(quiet: bool, repeat: int, **asked: Any) -> NoReturn:
             break
         finished = _attempt(invocation, plan, collecting, quiet)
     leave(finished.ended)
+
+
+def _tell_plan(invocation: "Invocation", benchmark: str, starts: int) -> NoReturn:
+    from fingerprint.cli.planning import told
+
+    click.echo(told(invocation, benchmark, starts))
+    raise SystemExit(0)
 
 
 class Asked(NamedTuple):

@@ -47,7 +47,7 @@ def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | N
 
 def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange:
     metric = next(run.metrics[name] for run in (*b.attempts, *a.attempts) if name in run.metrics)
-    sides = _series(a.attempts, name), _series(b.attempts, name)
+    sides = series_of(a.attempts, name), series_of(b.attempts, name)
     found = _assessed(metric, a, b, sides, [run for run in others if _is_alike(run, metric)])
     medians = found.medians or tuple(side.median if side.starts else None for side in sides)
     change = MetricChange(
@@ -70,7 +70,7 @@ def _unless_in_noise(change: MetricChange) -> MetricChange:
     return replace(change, verdict="same", says=f"{change.says}; but starting a process alone makes such a difference")
 
 
-def _series(runs: Iterable[Run], name: str) -> Series:
+def series_of(runs: Iterable[Run], name: str) -> Series:
     """One start a run that measured it, its epoch the boot."""
     measured = [(run, run.metrics[name]) for run in runs if name in run.metrics]
     starts = tuple(Start(values, run.opened.opener.boot_id) for run, metric in measured if (values := _values(metric)))
@@ -97,7 +97,7 @@ def _assessed(metric: Metric, a: Subject, b: Subject, sides: tuple[Series, Serie
         return _exit_status(*(side.starts[-1].samples[-1] for side in sides))
     if why := _not_comparable(metric.name, a, b):
         return Verdict(verdict="unassessed", says=f"not comparable: {why}")
-    found = assess(*sides, metric.better, _series(others, metric.name))
+    found = assess(*sides, metric.better, series_of(others, metric.name))
     doubt = _doubt(metric.name, a, b) if found.verdict in MOVED else ""
     if not doubt:
         return found
