@@ -231,7 +231,8 @@ def test_the_demo_names_the_state_that_it_changed_and_leaves_nothing_behind(tmp_
         ended = subprocess.run([ROOT / "scripts/demo"], env=environ, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "The diff names that first" in ended.stdout
-    assert list(tmp_path.glob("*/*")) == []
+    # pip asks rustc for its version, and rustup's stand-in for rustc makes its own folder.
+    assert [left for left in tmp_path.glob("*/*") if left.name != ".rustup"] == []
 
 
 def test_the_scripts_may_be_executed() -> None:
