@@ -26,7 +26,8 @@ def compared(
     sides = told_apart(subject(one), subject(other))
     if metric is not None:
         _check_metric(metric, sides)
-    return explain(*sides, history(invocation.stores, one, other), metric=metric, waivers=vary)
+    noise = invocation.noise_of(sides[0].state.host)
+    return explain(*sides, history(invocation.stores, one, other), metric=metric, waivers=vary, noise=noise)
 
 
 def _check_metric(name: str, sides: "Sequence[Subject]") -> None:

@@ -20,6 +20,7 @@ from probes.kit.probe import Probe, areas, discover
 from probes.kit.redact import Redactor
 
 if TYPE_CHECKING:
+    from fingerprint.noise import Learned
     from fingerprint.store import FoundRun, Store, Stores
 
 
@@ -106,6 +107,16 @@ class Invocation:
         if isinstance(found, FoundSnapshot):
             raise Trouble(f"'{text}' is a snapshot, and this verb is for runs")
         return found
+
+    def noise_of(self, host: str) -> "Learned | None":
+        """What was learned of this host; nothing, and it is said why, where the file cannot be used."""
+        from fingerprint.noise import learned_of
+
+        try:
+            return learned_of(host, self.environ)
+        except Trouble as trouble:
+            say(str(trouble))
+            return None
 
     @property
     def is_terminal(self) -> bool:

@@ -17,7 +17,7 @@ TASKS: Mapping[str, Sequence[str]] = {
     "Compare": ("diff",),
     "Look": ("status", "runs", "show", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
-    "Fingerprint itself": ("doctor", "record", "config", "schema", "completion"),
+    "Fingerprint itself": ("doctor", "noise", "record", "config", "schema", "completion"),
 }
 TROUBLE = 2
 RUN_TROUBLE = 125  # as env(1): whatever the command itself exits with stays distinguishable

@@ -9,14 +9,17 @@ from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, fact_at, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
+from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
+from fingerprint.explain.own_noise import apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import TROUBLE, Ranked, rank
 from fingerprint.explain.sameness import comparable
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
 from fingerprint.explain.unknown import not_known, ruled_out, unread
+from fingerprint.noise import Learned
 from fingerprint.runs.run import Run
 from probes.kit.paths import parse_path
 
@@ -31,24 +34,30 @@ def explain(
     metric: str | None = None,
     waivers: Iterable[str] = (),
     known: ProbeOf = probe_of,
+    noise: Learned | None = None,
 ) -> Diff:
-    """`history`: runs of the same benchmark, from which a spread is known. `metric`: look at this one alone."""
+    """`history`: runs of the same benchmark, from which a spread is known. `metric`: look at this one alone.
+
+    `noise`: what was learned of a host; of another one than that of both sides it says nothing.
+    """
     if a.last is None or b.last is None:
         a, b = of_host(a), of_host(b)
-    changes = compare(a.state, b.state, waivers=waivers, known=known)
     seen = observed(a.state.samples, b.state.samples, known)
+    noise = shared(noise, a, b)
+    apart = apart_from_noise(compare(a.state, b.state, waivers=waivers, known=known), notable(seen), seen, noise)
+    changes = apart.changes
     suspects = _suspects(changes, held_against(rank(changes, seen), a, b, known), a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
     metrics = metric_changes(a, b, history, metric)
     same = comparable(a, b, changes)
+    held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes), not_known(changes)
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
+    otherwise = unchanged(ruled.count, unread(changes), intended) + aside(apart)
     return Diff(
         schema=SCHEMA,
-        headline=headline(
-            foreword(a, b, same, metrics), metrics, suspects, told, unchanged(ruled.count, unread(changes), intended)
-        ),
+        headline=headline(foreword(a, b, same, metrics), metrics, suspects, told, otherwise),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
@@ -57,7 +66,8 @@ def explain(
         suspects=suspects,
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
-        during=notable(seen),
+        during=apart.during,
+        own_noise=own_noise(noise, apart),
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,

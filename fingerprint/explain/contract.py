@@ -193,6 +193,39 @@ class During(Contract, frozen=True):
     says: str
 
 
+class OwnNoise(Contract, frozen=True):
+    """What `fingerprint noise` learned of the host of both. learned: when.
+
+    left_out: facts that differ by no more than the host moves by itself, and are told nowhere else.
+    """
+
+    learned: str
+    snapshots: int
+    left_out: tuple[str, ...]
+    says: str
+
+
+class Neighbour(Contract, frozen=True):
+    """A foreign program. a, b: CPUs that it took beside each run on average; None: not seen there."""
+
+    program: str
+    a: float | None
+    b: float | None
+
+
+class HeldUp(Contract, frozen=True):
+    """What a run waited for. a, b: the share of its time, over all its processes or CPUs; None: not known.
+
+    by: who took the CPUs meanwhile, the most first; named only where the run itself waited for one.
+    """
+
+    fact: str
+    a: float | None
+    b: float | None
+    by: tuple[Neighbour, ...]
+    says: str
+
+
 class Unexplained(Contract, frozen=True):
     low: float
     high: float
@@ -201,7 +234,10 @@ class Unexplained(Contract, frozen=True):
 
 
 class Diff(Contract, frozen=True):
-    """`fingerprint diff --format json`. headline: the answer in one sentence."""
+    """`fingerprint diff --format json`. headline: the answer in one sentence.
+
+    own_noise: None where nothing was learned of a host that both share.
+    """
 
     schema: Literal["fingerprint.diff/1"]
     headline: str
@@ -211,9 +247,11 @@ class Diff(Contract, frozen=True):
     pairing: tuple[Pair, ...]
     metrics: tuple[MetricChange, ...]
     suspects: tuple[Suspect, ...]
+    held_up: tuple[HeldUp, ...]
     unexplained: Unexplained | None
     changes: tuple[ChangedFact, ...]
     during: tuple[During, ...]
+    own_noise: OwnNoise | None
     intended: tuple[ChangedFact, ...]
     ruled_out: RuledOut
     not_known: tuple[Unknown, ...]

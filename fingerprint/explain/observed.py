@@ -45,7 +45,7 @@ def notable(seen: tuple[Observed, ...]) -> tuple[During, ...]:
 
 def _differs(o: Observed) -> bool:
     if isinstance(o.a, Distribution) and isinstance(o.b, Distribution):
-        (low, high), (other_low, other_high) = _bulk(o.a), _bulk(o.b)
+        (low, high), (other_low, other_high) = bulk(o.a), bulk(o.b)
         enough = min(o.a.count, o.b.count) >= LONG_ENOUGH
         return enough and (high < other_low or other_high < low) and _ratio(o) >= NOTABLE
     if isinstance(o.a, Growth) and isinstance(o.b, Growth):
@@ -53,7 +53,7 @@ def _differs(o: Observed) -> bool:
     return False
 
 
-def _bulk(distribution: Distribution) -> tuple[float, float]:
+def bulk(distribution: Distribution) -> tuple[float, float]:
     return distribution.quantiles[1], distribution.quantiles[-2]
 
 

@@ -40,7 +40,7 @@ def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
         _headline, _metrics, _comparable, suspects, _changed_during, _other_changes, _intended, _seen_during,
-        _ruled_out, _not_known, _next,
+        _own_noise, _ruled_out, _not_known, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
     return printed((part for section in sections for part in section(loaded)), width=width, color=color)
@@ -204,6 +204,13 @@ def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
 
 def _during(item: During) -> tuple[Text, str]:
     return said(item.fact, FACT), item.says or before_after(item.a, item.b, item.unit)
+
+
+def _own_noise(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if diff.own_noise and diff.own_noise.left_out:
+        left_out = diff.own_noise.left_out
+        yield heading("This host's own noise", f"{len(left_out)} left out: it moves as much by itself")
+        yield indented(f"{listed(left_out, DEVICES)}; {diff.own_noise.says}")
 
 
 def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:

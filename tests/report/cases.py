@@ -13,6 +13,7 @@ from fingerprint.explain.contract import (
     Evidence,
     Group,
     MetricChange,
+    OwnNoise,
     Pair,
     Range,
     RuledOut,
@@ -72,7 +73,7 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 def diff(headline: str, **more: Any) -> Diff:
     empty = {
         "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
-        "suspects": (), "unexplained": None, "changes": (), "during": (), "intended": (),
+        "suspects": (), "unexplained": None, "changes": (), "during": (), "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
             Group(title="kernel", facts=1290, says=""), Group(title="cpu", facts=622, says=""),
         ), absent=("cpu/frequency/bios_limit", "kernel/livepatches")),
@@ -178,6 +179,10 @@ EVERYTHING = diff(
     during=(
         During(fact="pressure/cpu/some/avg10", unit="%", a=0.1, b=37.5, says=""),
         During(fact="usage/main/rss", unit="B", a=1, b=2, says="grew by 12 MB/s in run-B only"),
+    ),
+    own_noise=OwnNoise(
+        learned="2026-03-01T20:00:00Z", snapshots=10, left_out=("pressure/activity/ctxt", "pressure/load/load1"),
+        says="learned 2026-03-01T20:00:00Z from 10 snapshots",
     ),
     intended=(changed("process/main/env/BATCH", "8", "16"),),
     not_known=(

@@ -1,0 +1,61 @@
+"""What moves by itself, for a person, made from the published document (`fingerprint.noise/1`) alone."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import ConsoleRenderable
+from rich.text import Text
+
+from fingerprint.report.layout import FACT, LABEL, heading, listed, printed, rows, said
+from fingerprint.words import before_after, clean, quantities
+
+VALUES = 4
+
+
+def render(document: Mapping[str, Any], *, width: int = 80, color: bool = False) -> str:
+    """What should not have moved first, then what may, the most often moving ahead within each kind."""
+    return printed(_parts(document), width=width, color=color)
+
+
+def _parts(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    findings, facts = document["findings"], document["facts"]
+    changed = len({finding["fact"] for finding in findings})
+    verdict = (
+        f"{changed} lasting fact{'s' * (changed != 1)} changed meanwhile" if changed else "nothing lasting changed"
+    )
+    yield said(
+        f"{document['host']}, {document['snapshots']} snapshots in {document['seconds']:.0f} s: "
+        f"{verdict}; {len(facts)} other{'s' * (len(facts) != 1)} moved by themselves.",
+        "bold",
+    )
+    if findings:
+        yield heading("Should not have moved", "never taken for noise: somebody, or something, sets it")
+        yield from rows([_finding(finding) for finding in findings], indent=2)
+    for kind in ("state", "counter", "telemetry"):
+        yield from _of_kind(kind, {path: own for path, own in facts.items() if own["kind"] == kind})
+    if document["not_read"]:
+        yield heading("Not read", "at least once")
+        yield from rows([(said(section, FACT), why) for section, why in document["not_read"].items()], indent=2)
+
+
+def _finding(finding: Mapping[str, Any]) -> tuple[Text, str, Text]:
+    words = before_after(finding["before"], finding["after"], finding["unit"])
+    return said(finding["fact"], FACT), words, said(f"{finding['verdict']}, {finding['at']}", LABEL)
+
+
+def _of_kind(kind: str, facts: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    if facts:
+        yield heading(kind.capitalize(), f"{len(facts)} moved")
+        often = sorted(facts.items(), key=lambda item: (-item[1]["moved"] / item[1]["looks"], item[0]))
+        yield from rows([_own(path, own) for path, own in often], indent=2)
+
+
+def _own(path: str, own: Mapping[str, Any]) -> tuple[Text, str, Text]:
+    return said(path, FACT), _range(own), said(f"{own['moved']} of {own['looks']}", LABEL)
+
+
+def _range(own: Mapping[str, Any]) -> str:
+    if own["low"] is None:
+        return listed([clean(value) for value in own["values"]], VALUES)
+    words = quantities(own["low"], own["high"], own["unit"]).replace(" -> ", " to ")
+    return f"{words} per second" if own["kind"] == "counter" else words
