@@ -14,6 +14,7 @@ from probes.kit.probe import Target, probe
 from probes.kit.processes import TICKS, Stat, descended, stat
 
 LEAST = 10  # thousandths of a CPU
+SHORTEST = 20  # clock ticks: of less, one tick more or less is a share of its own
 _KTHREADD = 2
 
 
@@ -60,7 +61,7 @@ class Table:
         """at: clock ticks since boot."""
         before, since = self._before, self._at
         self._before, self._at = rows, at
-        if not since or at <= since:
+        if not since or at - since < SHORTEST:
             return Gap("absent", "nothing to compare with yet")
         used = {pid: row.cpu - _cpu_before(before.get(pid), row, since) for pid, row in rows.items()}
         busy = _sums((row.program, 1000 * used[pid]) for pid, row in rows.items())

@@ -21,18 +21,21 @@ def headline(
     suspects: Sequence[Suspect],
     changes: Sequence[ChangedFact],
     otherwise: str,
+    waited: str = "",
 ) -> str:
-    """`start`: what `foreword` says. `otherwise`: what `unchanged` says."""
+    """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what held one of the runs up."""
     moved = _moved(metrics)
     if moved and suspects:
         return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects)}."
+    if moved and waited:
+        return f"{start}{_in_words(moved[0])}, and no state changed that could explain it{waited}."
     if moved:
         return f"{start}{_in_words(moved[0])}, and nothing that was seen in both runs changed that could explain it."
     if suspects:
         return f"{start}{_change(suspects)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
-        return f"{start}Nothing is known to have changed, but not all could be compared{_doubt(metrics)}."
-    return f"{start}{otherwise}{_doubt(metrics)}."
+        return f"{start}Nothing is known to have changed, but not all could be compared{waited}{_doubt(metrics)}."
+    return f"{start}{otherwise}{waited}{_doubt(metrics)}."
 
 
 def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange]) -> str:

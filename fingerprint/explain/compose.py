@@ -57,13 +57,14 @@ def explain(
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(apart)
     return Diff(
         schema=SCHEMA,
-        headline=headline(foreword(a, b, same, metrics), metrics, suspects, told, otherwise),
+        headline=headline(foreword(a, b, same, metrics), metrics, suspects, told, otherwise, told_first(held)),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
         pairing=tuple(Pair(a=pair.a, b=pair.b, how=pair.how) for pair in changes.pairing),
         metrics=metrics,
         suspects=suspects,
+        held_up=tuple(each.line for each in held),
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
         during=apart.during,
@@ -71,7 +72,7 @@ def explain(
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
-        next=tuple(next_steps(a, b, metrics, suspects, told, unknown)),
+        next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown), suspects),
     )
 
 

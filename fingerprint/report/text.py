@@ -15,6 +15,7 @@ from fingerprint.explain.contract import (
     ChangedFact,
     Diff,
     During,
+    HeldUp,
     MetricChange,
     MetricVerdict,
     Pair,
@@ -39,7 +40,7 @@ _STYLES: dict[MetricVerdict, str] = {
 def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
-        _headline, _metrics, _comparable, suspects, _changed_during, _other_changes, _intended, _seen_during,
+        _headline, _metrics, _comparable, suspects, _held_up, _changed_during, _other_changes, _intended, _seen_during,
         _own_noise, _ruled_out, _not_known, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
@@ -132,6 +133,25 @@ def _sameness(diff: Diff) -> str:
         "command": same.same_command,
     }
     return ", ".join(f"{name}: {words[answer]}" for name, answer in asked.items())
+
+
+def _held_up(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if diff.held_up:
+        yield heading("Held up")
+        yield from rows([(said(item.fact, FACT), _waited(item, diff)) for item in diff.held_up], indent=2)
+
+
+def _waited(item: HeldUp, diff: Diff) -> Text:
+    """What was waited for, and each program named with what it took beside either run."""
+    lines = [
+        item.says,
+        *(f"{n.program}: {_took(n.a)} beside {diff.a.name}, {_took(n.b)} beside {diff.b.name}" for n in item.by),
+    ]
+    return Text("\n").join(map(said, lines))
+
+
+def _took(cpus: float | None) -> str:
+    return "not seen" if cpus is None else f"{cpus:.2f} CPUs"
 
 
 def _changed_during(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -113,3 +113,13 @@ def test_a_busy_neighbour_of_this_machine_is_named_and_we_are_not() -> None:
     assert found is not None
     assert isinstance(found.programs, Map)
     assert found.programs.items[Path(sys.executable).name[:15]].cpu
+
+
+def test_a_reading_too_soon_after_another_tells_no_share(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "stress", cpu=0))
+    machine.read()
+    machine.put(stat(200, "stress", cpu=1))
+    assert isinstance(machine.read(after=2), Gap)
+    machine.put(stat(200, "stress", cpu=1 + LATER))
+    assert machine.read() == {"stress": Program(cpu=1000, processes=1, blocked=0)}

@@ -12,7 +12,9 @@ from fingerprint.explain.contract import (
     During,
     Evidence,
     Group,
+    HeldUp,
     MetricChange,
+    Neighbour,
     OwnNoise,
     Pair,
     Range,
@@ -73,7 +75,8 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 def diff(headline: str, **more: Any) -> Diff:
     empty = {
         "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
-        "suspects": (), "unexplained": None, "changes": (), "during": (), "own_noise": None, "intended": (),
+        "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (), "own_noise": None,
+        "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
             Group(title="kernel", facts=1290, says=""), Group(title="cpu", facts=622, says=""),
         ), absent=("cpu/frequency/bios_limit", "kernel/livepatches")),
@@ -198,9 +201,29 @@ NO_SUSPECT = diff(
     changes=(changed("storage/mount/%2Fdata/options", "rw,noatime", "rw,relatime"),),
 )
 
+HELD_UP = diff(
+    "Nothing changed: 1912 facts were seen equal in both; run-B waited 41 % of its time for a CPU while stress-ng took "
+    "1.9 CPUs; run-A: 2 %; wall_time +70 %, unassessed.",
+    metrics=(metric("wall_time", "unassessed", 4.012, 6.82, says=ONE_ON_EACH_SIDE),),
+    held_up=(
+        HeldUp(
+            fact="usage/main/run_delay", a=0.0212, b=0.4108,
+            by=(Neighbour(program="stress-ng", a=None, b=1.9), Neighbour(program="[kworker]", a=0.021, b=0.4)),
+            says="run-B waited 41 % of its time for a CPU while stress-ng took 1.9 CPUs, [kworker] took 40 % of a CPU; "
+            "run-A: 2 %",
+        ),
+        HeldUp(
+            fact="pressure/io/some/total", a=None, b=0.12, by=(),
+            says="tasks of the host waited 12 % of the time for a disk while run-B ran; run-A: not known",
+        ),
+    ),
+    next=("Run run-B again without stress-ng, [kworker] beside it, or pin each to CPUs of its own (taskset -c).",),
+)  # fmt: skip
+
 CASES: Mapping[str, Diff] = {
     "nothing-changed": NOTHING_CHANGED,
     "one-suspect": ONE_SUSPECT,
     "everything": EVERYTHING,
     "no-suspect": NO_SUSPECT,
+    "held-up": HELD_UP,
 }

@@ -1,0 +1,71 @@
+"""Who took the CPUs that a run waited for.
+
+A program beside a run is named only where the run itself waited for a CPU, and only if it took enough of what the
+run's own threads left to have been what it waited for. A busy neighbour of a run that slept did nothing to it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fingerprint.diff.known import ProbeOf
+from fingerprint.explain.contract import Neighbour
+from fingerprint.explain.subject import Subject
+from fingerprint.explain.waiting import beside, cpus, used
+from fingerprint.runs.effective import Effective, Samples, resolve
+from fingerprint.snapshot import Key
+from fingerprint.walk import value_at
+from probes.kit.parse import cpu_list
+from probes.kit.probe import MAIN
+
+PART = 0.25
+"""CPUs that a program took at least, for each CPU's time that the run waited."""
+NAMED = 3
+
+
+class Side(NamedTuple):
+    """One run, and how many CPUs it might use; None where that is not known."""
+
+    name: str
+    samples: Samples
+    may_use: float | None
+
+
+def side(subject: Subject, known: ProbeOf) -> Side:
+    return Side(subject.name, subject.state.samples, _may_use(subject.state, known))
+
+
+def _may_use(state: Effective, known: ProbeOf) -> float | None:
+    """An affinity list may name CPUs that the host could have: it counts up to those that it has."""
+    every = cpus(state.samples)
+    standing, probe = state.sections.get(Key("process", MAIN)), known("process")
+    if not every or standing is None or standing.blob is None or probe is None:
+        return every
+    affinity = value_at(resolve(standing, probe.section).section, ("affinity",))
+    return min(len(cpu_list(affinity)), every) if isinstance(affinity, str) else every
+
+
+def bystanders(sides: Sequence[Side], waits: Sequence[float], least: float) -> tuple[Neighbour, ...]:
+    """The programs that took most, with what they took beside each run. waits: shares of the time of each side;
+    those below `least` name nobody."""
+    took = [beside(side.samples) for side in sides]
+    named: dict[str, float] = {}
+    for at, waited, programs in zip(sides, waits, took, strict=True):
+        if waited >= least and not is_crowded_by_itself(at, waited):
+            enough = {name: share for name, share in programs.items() if share >= _enough(waited)}
+            named.update({name: max(share, named.get(name, 0)) for name, share in enough.items()})
+    first = sorted(named, key=lambda name: (-named[name], name))[:NAMED]
+    return tuple(Neighbour(program=name, a=_took(took[0], name), b=_took(took[1], name)) for name in first)
+
+
+def is_crowded_by_itself(at: Side, waited: float) -> bool:
+    """Whether its own threads left too little of the CPUs that it might use for anybody else to have held it up."""
+    own = used(at.samples)
+    return own is not None and at.may_use is not None and at.may_use - own < _enough(waited)
+
+
+def _enough(waited: float) -> float:
+    return PART * min(1.0, waited)
+
+
+def _took(programs: Mapping[str, float], name: str) -> float | None:
+    return round(programs[name], 3) if name in programs else None

@@ -1,0 +1,174 @@
+"""Whether something held a run up that is no lasting state: others on its CPUs, its quota, the hypervisor, disks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from fingerprint.diff.known import ProbeOf
+from fingerprint.explain.bystanders import Side, bystanders, is_crowded_by_itself, side
+from fingerprint.explain.contract import HeldUp, Neighbour, Suspect
+from fingerprint.explain.subject import Subject
+from fingerprint.explain.waiting import (
+    RUN_DELAY,
+    STOLEN,
+    THROTTLED,
+    ready,
+    stalled,
+    stolen,
+    throttled,
+    used,
+    was_at_work,
+)
+from fingerprint.runs.effective import Samples
+from fingerprint.words import clean
+
+LEAST = 0.05
+"""Share of its time from which a run was held up; and by which two runs differ where the headline says so."""
+
+
+class Wait(NamedTuple):
+    """One thing to wait for. bears: whether it can have held this run up. words: with {name} and {share}."""
+
+    fact: str
+    share: Callable[[Samples], float | None]
+    bears: Callable[[Samples], bool]
+    words: str
+    remedy: str
+
+
+class Waited(NamedTuple):
+    """share: of its time; None where that is not known. counted: as far as it can have held the run up."""
+
+    side: Side
+    share: float | None
+    counted: float
+
+
+class Held(NamedTuple):
+    """unlike: whether one run was held up clearly more than the other."""
+
+    line: HeldUp
+    unlike: bool
+    remedy: str
+
+
+def _always(_samples: Samples) -> bool:
+    return True
+
+
+def _cannot_tell(samples: Samples) -> bool:
+    return ready(samples) is None and was_at_work(samples)
+
+
+def _host(resource: str, bears: Callable[[Samples], bool], what: str) -> Wait:
+    """Of the whole host: the run's own tasks are among those that waited."""
+    fact = f"pressure/{resource}/some/total"
+    words = f"tasks of the host waited {{share}} of the time for {what} while {{name}} ran"
+    return Wait(fact, partial(stalled, path=fact), bears, words, "Repeat {name} on an otherwise idle machine.")
+
+
+CPU = Wait(
+    RUN_DELAY,
+    ready,
+    _always,
+    "{name} waited {share} of its time for a CPU",
+    "Repeat {name} on an otherwise idle machine: who took the CPUs that it waited for was not seen.",
+)
+WAITS = (
+    CPU,
+    _host("cpu", _cannot_tell, "a CPU"),
+    Wait(
+        THROTTLED,
+        throttled,
+        _always,
+        "a quota held CPUs of {name} back for {share} of its time",
+        "Raise the CPU quota of the control group of {name} (cpu.max), or start fewer threads.",
+    ),
+    Wait(
+        STOLEN,
+        stolen,
+        was_at_work,
+        "the hypervisor gave {share} of the CPU time to others while {name} ran",
+        "Repeat {name} on CPUs that the hypervisor shares with nobody, or at another hour.",
+    ),
+    _host("memory", was_at_work, "memory"),
+    _host("io", was_at_work, "a disk"),
+)
+
+
+def held_up(a: Subject, b: Subject, known: ProbeOf) -> tuple[Held, ...]:
+    """What either run waited for by at least a twentieth of its time; nothing of snapshots and of runs too short."""
+    sides = side(a, known), side(b, known)
+    return tuple(held for wait in WAITS if (held := _held(wait, sides)) is not None)
+
+
+def _held(wait: Wait, sides: tuple[Side, Side]) -> Held | None:
+    both = tuple(_waited(wait, side) for side in sides)
+    less, most = sorted(both, key=lambda waited: waited.counted)
+    if most.counted < LEAST:
+        return _not_known(both) if wait is CPU else None
+    by = bystanders(sides, [waited.counted for waited in both], LEAST) if wait is CPU else ()
+    took = {n.program: cpus for n in by if (cpus := n.b if most.side is sides[1] else n.a)}
+    meanwhile = _meanwhile(most, took) if wait is CPU else ""
+    said = wait.words.format(name=most.side.name, share=_percent(most.share))
+    says = f"{said}{_summed(most)}{meanwhile}; {less.side.name}: {_percent(less.share)}"
+    unlike = abs((most.share or 0) - (less.share or 0)) >= LEAST
+    return Held(_line(wait, both, says, by), unlike, _remedy(wait, most, by))
+
+
+def _waited(wait: Wait, side: Side) -> Waited:
+    share = wait.share(side.samples)
+    return Waited(side, share, share if share and wait.bears(side.samples) else 0.0)
+
+
+def _line(wait: Wait, both: Sequence[Waited], says: str, by: tuple[Neighbour, ...] = ()) -> HeldUp:
+    a, b = (None if waited.share is None else round(waited.share, 4) for waited in both)
+    return HeldUp(fact=wait.fact, a=a, b=b, by=by, says=says)
+
+
+def _not_known(both: Sequence[Waited]) -> Held | None:
+    """That nobody can tell is said of a run that lasted long enough to have been able to."""
+    dark = [side.name for side, share, _ in both if share is None and used(side.samples) is not None]
+    says = f"whether {' and '.join(dark)} waited for a CPU is not known: the kernel does not count it"
+    return Held(_line(CPU, both, says), unlike=False, remedy="") if dark else None
+
+
+def _meanwhile(most: Waited, took: dict[str, float]) -> str:
+    if took:
+        return f" while {', '.join(f'{clean(name)} took {_cpus(share)}' for name, share in took.items())}"
+    if is_crowded_by_itself(most.side, most.counted):
+        return f" while its own threads used {used(most.side.samples):.2f} of the {most.side.may_use:.0f} it may use"
+    return ""
+
+
+def _percent(share: float | None) -> str:
+    return "not known" if share is None else f"{share * 100:.0f} %"
+
+
+def _summed(most: Waited) -> str:
+    return " (summed over its processes)" if most.counted > 1 else ""
+
+
+def _cpus(share: float) -> str:
+    return f"{share * 100:.0f} % of a CPU" if share < 0.995 else f"{share:.1f} CPUs"
+
+
+def _remedy(wait: Wait, most: Waited, by: Sequence[Neighbour]) -> str:
+    name = most.side.name
+    if by:
+        programs = ", ".join(clean(neighbour.program) for neighbour in by)
+        return f"Run {name} again without {programs} beside it, or pin each to CPUs of its own (taskset -c)."
+    if wait is CPU and is_crowded_by_itself(most.side, most.counted):
+        return f"Start fewer threads in {name}, or let it use more CPUs."
+    return wait.remedy.format(name=name)
+
+
+def told_first(held: Iterable[Held]) -> str:
+    """For the headline: the first wait in which the runs are clearly unlike, or nothing."""
+    return next((f"; {each.line.says}" for each in held if each.unlike), "")
+
+
+def then_next(held: Iterable[Held], steps: Iterable[str], suspects: Sequence[Suspect]) -> tuple[str, ...]:
+    """The next steps with what would keep a run from waiting: behind those of the suspects, if there are any."""
+    remedies = dict.fromkeys(each.remedy for each in held if each.unlike or each.line.by)
+    return (*steps, *remedies) if suspects else (*remedies, *steps)
