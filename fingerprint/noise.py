@@ -106,7 +106,7 @@ class Learner:
         self._known = known
         self._facts: dict[str, _Level | _Growth] = {}
         self._before: dict[Key, Section] = {}
-        self._taken = 0
+        self._taken = self._pairs = 0
         self._first: tuple[str, int, int] | None = None
         self._last_ns = 0
 
@@ -126,7 +126,7 @@ class Learner:
 
     def learned(self) -> Learned:
         """Of all that was added. Raises ValueError where that is no pair of readings."""
-        if self._first is None or not any(fact.looks for fact in self._facts.values()):
+        if self._first is None or not self._pairs:
             raise ValueError("no section was read twice")
         host, taken_at, began_ns = self._first
         found = {path: own for path, fact in sorted(self._facts.items()) if (own := fact.own())}
@@ -140,8 +140,11 @@ class Learner:
         )
 
     def _compare(self, key: Key, section: Section, at: int) -> None:
-        before = self._before.get(key, section)
+        before = self._before.get(key)
         self._before[key] = section
+        if before is None:
+            return
+        self._pairs += 1
         found = (_finding(key, d, at) for d in differences(before, section) if _does_not_move(d))
         self.findings += islice((moved for moved in found if moved), FINDINGS - len(self.findings))
 
@@ -173,7 +176,7 @@ class _Level:
     """A value that may be another one each time."""
 
     def __init__(self, fact: Fact) -> None:
-        self.looks = self._moved = 0
+        self._looks = self._moved = 0
         self._fact = fact
         self._low, self._high = math.inf, -math.inf
         self._values: dict[str, None] = {}
@@ -181,7 +184,7 @@ class _Level:
 
     def add(self, value: Any, at_ns: int) -> None:
         if self._last is not None:
-            self.looks += 1
+            self._looks += 1
             self._moved += value != self._last and not within_tolerance(self._fact, self._last, value)
         self._last = value
         if _is_number(value):
@@ -190,14 +193,14 @@ class _Level:
             self._values[text] = None
 
     def own(self) -> Own | None:
-        return _own(self._fact, (self._moved, self.looks), (self._low, self._high), tuple(self._values))
+        return _own(self._fact, (self._moved, self._looks), (self._low, self._high), tuple(self._values))
 
 
 class _Growth:
     """A counter; where it fell, what was counted in between is not known."""
 
     def __init__(self, fact: Fact) -> None:
-        self.looks = self._moved = 0
+        self._looks = self._moved = 0
         self._fact = fact
         self._low, self._high = math.inf, -math.inf
         self._last: tuple[int, int] | None = None
@@ -206,13 +209,13 @@ class _Growth:
         last, self._last = self._last, (value, at_ns)
         if last is None or value < last[0] or at_ns <= last[1]:
             return
-        self.looks += 1
+        self._looks += 1
         self._moved += value > last[0]
         rate = (value - last[0]) / ((at_ns - last[1]) / 1e9)
         self._low, self._high = min(self._low, rate), max(self._high, rate)
 
     def own(self) -> Own | None:
-        return _own(self._fact, (self._moved, self.looks), (self._low, self._high), ())
+        return _own(self._fact, (self._moved, self._looks), (self._low, self._high), ())
 
 
 def _own(fact: Fact, counts: tuple[int, int], ends: tuple[float, float], values: tuple[str, ...]) -> Own | None:

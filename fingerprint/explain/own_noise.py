@@ -83,13 +83,17 @@ def own_noise(learned: Learned | None, told: Told) -> OwnNoise | None:
     if learned is None:
         return None
     left_out = (*told.states, *told.samples)
-    meanwhile = f", while {len(learned.changed)} lasting facts changed" if learned.changed else ""
+    meanwhile = f", while {_facts(len(learned.changed))} changed" if learned.changed else ""
     return OwnNoise(
         learned=moment(learned.at),
         snapshots=learned.snapshots,
         left_out=left_out,
         says=f"learned {moment(learned.at)} from {learned.snapshots} snapshots{meanwhile}",
     )
+
+
+def _facts(count: int) -> str:
+    return "1 lasting fact" if count == 1 else f"{count} lasting facts"
 
 
 def document(learner: Learner, learned: Learned) -> dict[str, Any]:
