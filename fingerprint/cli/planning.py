@@ -4,16 +4,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.runs.run import Run
 
 
 def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
-    """A line for each metric that earlier runs measured; what is assumed where there are none. starts: on each side."""
+    """A line for each metric that earlier runs measured; what is assumed where there are none.
+
+    starts: on each side. Each name stands for one state: how the medians of two names differ is no spread of starts.
+    """
     from fingerprint.cli.comparing import of_benchmark
     from fingerprint.explain.metrics import EXIT_STATUS, series_of
     from fingerprint.statistics import plan
 
-    runs = of_benchmark(invocation.stores, benchmark)
-    names = dict.fromkeys(name for run in runs for name in run.metrics if name != EXIT_STATUS)
-    measured = {name: series_of(runs, name) for name in names}
-    lines = [f"{name}: {plan(series, starts).says}" for name, series in measured.items() if series.starts]
+    states: dict[str, list[Run]] = {}
+    for run in of_benchmark(invocation.stores, benchmark):
+        states.setdefault(run.opened.name, []).append(run)
+    names = dict.fromkeys(name for runs in states.values() for run in runs for name in run.metrics)
+    lines = []
+    for name in names:
+        history = [series for runs in states.values() if (series := series_of(runs, name)).starts]
+        if history and name != EXIT_STATUS:
+            lines.append(f"{name}: {plan(history, starts).says}")
     return "\n".join(lines or [f"{benchmark} has no run yet. {plan(None, starts).says}"])

@@ -1,7 +1,7 @@
 """Before a run: what its repetitions can resolve, and how many would resolve more."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import expm1, log1p, sqrt
 
 import msgspec
@@ -33,8 +33,9 @@ class Plan(msgspec.Struct, frozen=True):
     says: str
 
 
-def plan(history: Series | float | None, starts: int, effect: float | None = None) -> Plan:
-    """history: starts of the same benchmark, or the relative standard deviation between starts, or None.
+def plan(history: Series | Sequence[Series] | float | None, starts: int, effect: float | None = None) -> Plan:
+    """history: starts of the same benchmark in one state, or in several, whose difference then is no spread; or the
+    relative standard deviation between starts; or None.
 
     starts: on each side. effect: a relative change that matters, beside 5 and 10 %.
     """
@@ -48,12 +49,13 @@ def plan(history: Series | float | None, starts: int, effect: float | None = Non
     return Plan(starts, deviation, spread.is_known, resolves, needs, says)
 
 
-def spread_of(history: Series | float | None) -> Spread:
+def spread_of(history: Series | Sequence[Series] | float | None) -> Spread:
     """Between starts, over all epochs: a run to come does not know which borders it will cross."""
-    if isinstance(history, Series):
-        values = typical_values(settled(history))
-        return pooled([values] if values and min(values) > 0 else [])
-    return Spread(log1p(history), _MOST, 0.0) if history is not None else pooled([])
+    if isinstance(history, float | int):
+        return Spread(log1p(history), _MOST, 0.0)
+    states = [history] if isinstance(history, Series) else history or ()
+    found = [typical_values(settled(state)) for state in states if state.starts]
+    return pooled([values for values in found if min(values) > 0])
 
 
 def _resolves(spread: Spread, starts: int) -> float | None:

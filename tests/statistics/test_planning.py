@@ -80,3 +80,12 @@ def test_what_would_take_very_many_is_not_advised() -> None:
     assert advice(0.02, 3, 0.05, is_known=True) == "2 more starts each would tell a change of 5.1 %"
     assert advice(0.05, 1, 0.5, is_known=False).endswith(", if starts spread by 5 %")
     assert starts_for(0.05, 1e-6) is None
+
+
+def test_how_two_states_differ_is_no_spread_of_starts() -> None:
+    one, other = (series([[value * state] for value in (100, 101, 99, 100)]) for state in (1, 1.5))
+    apart, mixed = (
+        plan([one, other], 4),
+        plan(series([*map(list, (s.samples for s in (*one.starts, *other.starts)))]), 4),
+    )
+    assert apart.deviation < 0.02 < 0.15 < mixed.deviation
