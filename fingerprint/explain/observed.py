@@ -29,7 +29,9 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 def observed(a: Samples, b: Samples, known: ProbeOf) -> tuple[Observed, ...]:
-    return tuple(Observed(path, _unit(path, known), a[path], b[path]) for path in a if path in b)
+    """Without who else was at work: that is told only of a run that was held up, by `held_up`."""
+    both = [path for path in a if path in b and not path.startswith("neighbours/")]
+    return tuple(Observed(path, _unit(path, known), a[path], b[path]) for path in both)
 
 
 def _unit(path: str, known: ProbeOf) -> str:

@@ -1,13 +1,19 @@
-"""Who else was at work while a command ran is among its samples."""
+"""Who was at work beside a command is among its samples, and named by `diff` where the command waited for it."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import Cli
 
 BURN = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+WORK = "import time\nwhile time.process_time() < 1.2: pass"
+NAME = "busy-neighbour"
 
 
 def samples(fingerprint: Cli, run: str) -> dict[str, Any]:
@@ -15,13 +21,44 @@ def samples(fingerprint: Cli, run: str) -> dict[str, Any]:
     return found
 
 
-def test_a_busy_neighbour_is_seen_beside_the_run_with_its_share_of_the_cpus(fingerprint: Cli) -> None:
-    neighbour = subprocess.Popen([sys.executable, "-c", BURN])
+@contextmanager
+def neighbours(*argv: str | Path, number: int = 1) -> Iterator[None]:
+    started = [subprocess.Popen([*argv, "-c", BURN]) for _ in range(number)]
     try:
-        fingerprint("run", "--name", "a", "--", "sleep", "1.6")
+        yield
     finally:
-        neighbour.kill()
-        neighbour.wait()
+        for neighbour in started:
+            neighbour.kill()
+            neighbour.wait()
+
+
+def test_a_busy_neighbour_is_seen_beside_the_run_with_its_share_of_the_cpus(fingerprint: Cli) -> None:
+    with neighbours(sys.executable):
+        fingerprint("run", "--name", "a", "--", "sleep", "1.6")
     seen = samples(fingerprint, "a")
     assert any(path.startswith("neighbours/main/python") and path.endswith("/cpu") for path in seen)
     assert not any(path.startswith("neighbours/main/sleep/") for path in seen)
+
+
+def test_it_is_named_beside_the_run_that_it_slows_and_not_beside_one_that_sleeps(
+    fingerprint: Cli, tmp_path: Path
+) -> None:
+    program = tmp_path / NAME
+    program.symlink_to(Path(sys.executable).resolve())  # a process goes by the name that it was started by
+    pinned = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
+    work, sleep = (*pinned, sys.executable, "-c", WORK), (*pinned, "sleep", "2.5")
+    fingerprint("run", "--name", "free", "--", *work)
+    fingerprint("run", "--name", "asleep", "--", *sleep)
+    with neighbours(*pinned, program, number=2):
+        fingerprint("run", "--name", "shared", "--", *work)
+        fingerprint("run", "--name", "asleep", "--", *sleep)
+
+    slowed = fingerprint.diff("free", "shared")
+    line = next(line for line in slowed["held_up"] if line["fact"] == "usage/main/run_delay")
+    assert line["b"] > 0.3
+    assert NAME in [neighbour["program"] for neighbour in line["by"]]
+    assert NAME in "".join(slowed["next"])
+    assert f"{NAME}: not seen beside free, 0." in fingerprint("diff", "free", "shared", status=None).stdout
+
+    assert f"neighbours/main/{NAME}/cpu" in samples(fingerprint, "asleep#2")
+    assert NAME not in json.dumps(fingerprint.diff("asleep#1", "asleep#2"))
