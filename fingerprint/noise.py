@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from fingerprint.diff.changes import SEEN_TO_CHANGE, Verdict
 from fingerprint.diff.known import ProbeOf, probe_of
@@ -51,7 +52,11 @@ class Own(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A finding: a lasting fact that did not last. `at`: ns since 1970, of the snapshot that showed it."""
+    """A finding: a lasting fact that did not last.
+
+    before, after, at: of the first time; `at` is when the snapshot that showed it was taken, ns since 1970
+    times: how often, of all pairs of readings in a row
+    """
 
     path: str
     fact: Fact
@@ -59,6 +64,7 @@ class Moved(msgspec.Struct, frozen=True):
     before: Any
     after: Any
     at: int
+    times: int = 1
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +106,7 @@ class Learner:
     """Takes in one snapshot after the other, all of one host. Its memory does not grow with their number."""
 
     def __init__(self, known: ProbeOf = probe_of) -> None:
-        self.findings: list[Moved] = []
+        self._findings: dict[str, Moved] = {}
         self.unread: dict[str, str] = {}
         """By section, why it was not read whenever it was not."""
         self._known = known
@@ -109,6 +115,10 @@ class Learner:
         self._taken = self._pairs = 0
         self._first: tuple[str, int, int] | None = None
         self._last_ns = 0
+
+    @property
+    def findings(self) -> tuple[Moved, ...]:
+        return tuple(self._findings.values())
 
     def add(self, snapshot: Snapshot, at_ns: int) -> None:
         """at_ns: monotonic, of the snapshot's beginning."""
@@ -136,7 +146,7 @@ class Learner:
             seconds=round((self._last_ns - began_ns) / 1e9, 3),
             snapshots=self._taken,
             facts=dict(islice(found.items(), FACTS)),
-            changed=tuple(dict.fromkeys(finding.path for finding in self.findings)),
+            changed=tuple(self._findings),
         )
 
     def _compare(self, key: Key, section: Section, at: int) -> None:
@@ -145,8 +155,12 @@ class Learner:
         if before is None:
             return
         self._pairs += 1
-        found = (_finding(key, d, at) for d in differences(before, section) if _does_not_move(d))
-        self.findings += islice((moved for moved in found if moved), FINDINGS - len(self.findings))
+        for moved in (_finding(key, d, at) for d in differences(before, section) if _does_not_move(d)):
+            known = self._findings.get(moved.path)
+            if known is not None:
+                self._findings[moved.path] = replace(known, times=known.times + 1)
+            elif len(self._findings) < FINDINGS:
+                self._findings[moved.path] = moved
 
     def _fold(self, key: Key, section: Section, at_ns: int) -> None:
         for leaf in leaves(section):
@@ -252,7 +266,7 @@ def keep(learned: Learned, environ: Mapping[str, str]) -> None:
         _replace(path, msgspec.json.encode(_File(hosts={known.host: known for known in newest})))
     except OSError as error:
         raise Trouble(
-            f"{error.filename or path} cannot be written ({error.strerror}): what was learned is lost"
+            f"{error.filename or path} cannot be written ({error.strerror}): what was learned is not kept"
         ) from None
 
 

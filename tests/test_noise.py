@@ -101,7 +101,7 @@ def test_what_stood_still_or_stayed_within_its_tolerance_is_no_noise() -> None:
 
 def test_a_reading_that_failed_is_no_value() -> None:
     assert own(learned(speed=(900, Gap("timed_out"), 950)), "fan/speed") == (1, 1, 900, 950, ())
-    assert learner(Fan(target=1), Fan(target=Gap("denied")), Fan(target=1)).findings == []
+    assert learner(Fan(target=1), Fan(target=Gap("denied")), Fan(target=1)).findings == ()
 
 
 def test_a_section_that_was_not_read_is_named_with_the_reason() -> None:
@@ -140,6 +140,14 @@ def test_a_lasting_fact_that_moved_is_a_finding_and_never_learned(
     assert found.learned().changed == (finding[0],)
 
 
+def test_what_moves_to_and_fro_is_one_finding() -> None:
+    found = learner(*(Fan(target=value) for value in (1, 2, 1, 1, 2)))
+    assert [(moved.before, moved.after, moved.at, moved.times) for moved in found.findings] == [
+        (1, 2, 10**18 + 2 * SECOND, 3)
+    ]
+    assert "changed 3 times, first" in render(document(found, found.learned()), width=120)
+
+
 def test_findings_are_told_first_and_all_of_the_text_is_in_the_document() -> None:
     found = learner(
         Fan(target=900, speed=900, turns=1, governor="a"), Fan(target=1000, speed=950, turns=5, governor="b")
@@ -147,9 +155,9 @@ def test_findings_are_told_first_and_all_of_the_text_is_in_the_document() -> Non
     told = document(found, found.learned())
     text = render(json.loads(json.dumps(told)), width=120)
     assert text.index("fan/target  900 -> 1000 rpm  changed") < text.index("fan/speed")
-    assert "1 lasting fact changed meanwhile; 3 others moved by themselves." in text
+    assert "1 lasting fact changed meanwhile; 3 other facts moved by themselves." in text
     assert "900 to 950 rpm" in text
-    assert "2 to 2 turns per second" in text
+    assert "2 turns per second" in text
     assert '"a", "b"' in text
 
 

@@ -52,8 +52,10 @@ def command(count: int, every: float, form: str) -> int:
     for snapshot, at_ns in _snapshots(invocation, count, every):
         learner.add(snapshot, at_ns)
     learned = _learned(learner)
-    keep(learned, invocation.environ)
-    _print(invocation, document(learner, learned), form)
+    try:
+        _print(invocation, document(learner, learned), form)
+    finally:  # also where its reader went away: it took time to learn
+        keep(learned, invocation.environ)
     return int(bool(learner.findings))
 
 

@@ -119,6 +119,7 @@ def _finding(moved: Moved) -> dict[str, Any]:
         "before": plain(moved.before),
         "after": plain(moved.after),
         "at": moment(moved.at),
+        "times": moved.times,
     }
 
 

@@ -7,7 +7,7 @@ from rich.console import ConsoleRenderable
 from rich.text import Text
 
 from fingerprint.report.layout import FACT, LABEL, heading, listed, printed, rows, said
-from fingerprint.words import before_after, clean, quantities
+from fingerprint.words import before_after, clean, quantities, quantity
 
 VALUES = 4
 
@@ -19,15 +19,7 @@ def render(document: Mapping[str, Any], *, width: int = 80, color: bool = False)
 
 def _parts(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
     findings, facts = document["findings"], document["facts"]
-    changed = len({finding["fact"] for finding in findings})
-    verdict = (
-        f"{changed} lasting fact{'s' * (changed != 1)} changed meanwhile" if changed else "nothing lasting changed"
-    )
-    yield said(
-        f"{document['host']}, {document['snapshots']} snapshots in {document['seconds']:.0f} s: "
-        f"{verdict}; {len(facts)} other{'s' * (len(facts) != 1)} moved by themselves.",
-        "bold",
-    )
+    yield said(f"{_taken(document)}: {_changed(len(findings))}; {_moved(len(facts), bool(findings))}.", "bold")
     if findings:
         yield heading("Should not have moved", "never taken for noise: somebody, or something, sets it")
         yield from rows([_finding(finding) for finding in findings], indent=2)
@@ -38,9 +30,26 @@ def _parts(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
         yield from rows([(said(section, FACT), why) for section, why in document["not_read"].items()], indent=2)
 
 
+def _taken(document: Mapping[str, Any]) -> str:
+    return f"{document['host']}, {document['snapshots']} snapshots in {document['seconds']:.0f} s"
+
+
+def _changed(count: int) -> str:
+    return f"{count} lasting fact{'s' * (count != 1)} changed meanwhile" if count else "nothing lasting changed"
+
+
+def _moved(count: int, others: bool) -> str:
+    what, themselves = ("fact", "itself") if count == 1 else ("facts", "themselves")
+    return f"{count} {'other ' if others else ''}{what} moved by {themselves}"
+
+
 def _finding(finding: Mapping[str, Any]) -> tuple[Text, str, Text]:
     words = before_after(finding["before"], finding["after"], finding["unit"])
-    return said(finding["fact"], FACT), words, said(f"{finding['verdict']}, {finding['at']}", LABEL)
+    return said(finding["fact"], FACT), words, said(f"{finding['verdict']}{_times(finding)}, {finding['at']}", LABEL)
+
+
+def _times(finding: Mapping[str, Any]) -> str:
+    return f" {finding['times']} times, first" if finding["times"] > 1 else ""
 
 
 def _of_kind(kind: str, facts: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
@@ -57,5 +66,9 @@ def _own(path: str, own: Mapping[str, Any]) -> tuple[Text, str, Text]:
 def _range(own: Mapping[str, Any]) -> str:
     if own["low"] is None:
         return listed([clean(value) for value in own["values"]], VALUES)
-    words = quantities(own["low"], own["high"], own["unit"]).replace(" -> ", " to ")
+    words = _from_to(own["low"], own["high"], own["unit"])
     return f"{words} per second" if own["kind"] == "counter" else words
+
+
+def _from_to(low: float, high: float, unit: str) -> str:
+    return quantity(low, unit) if low == high else quantities(low, high, unit).replace(" -> ", " to ")

@@ -61,6 +61,14 @@ def test_what_cannot_be_asked_for_is_one_sentence(fingerprint: Cli, words: tuple
     assert "see `fingerprint noise --help`" in said
 
 
+def test_what_was_learned_is_kept_where_it_cannot_be_printed(fingerprint: Cli) -> None:
+    with open("/dev/full", "w") as full:
+        argv = fingerprint.argv("noise", "2", "--every", "0.1")
+        done = subprocess.run(argv, env=fingerprint.env, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert file_of(fingerprint).exists()
+
+
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can turn a setting")
 def test_a_setting_that_moves_meanwhile_is_told_first_and_sets_the_exit_status(fingerprint: Cli) -> None:
