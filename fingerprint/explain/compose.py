@@ -8,11 +8,11 @@ from fingerprint.diff.changes import SEEN_TO_CHANGE, Changes, Folded
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, fact_at, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
-from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, Pair, Suspect
+from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.observed import Observed, level, notable, observed, reset
-from fingerprint.explain.own_noise import apart_from_noise, aside, own_noise, shared
+from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import TROUBLE, Ranked, rank
 from fingerprint.explain.sameness import comparable
 from fingerprint.explain.series import held_against
@@ -45,11 +45,23 @@ def explain(
     seen = observed(a.state.samples, b.state.samples, known)
     noise = shared(noise, a, b)
     apart = apart_from_noise(compare(a.state, b.state, waivers=waivers, known=known), notable(seen), seen, noise)
+    return _answers(a, b, seen, apart, metric_changes(a, b, history, metric), own_noise(noise, apart), known)
+
+
+def _answers(
+    a: Subject,
+    b: Subject,
+    seen: tuple[Observed, ...],
+    apart: Told,
+    metrics: tuple[MetricChange, ...],
+    own: OwnNoise | None,
+    known: ProbeOf,
+) -> Diff:
+    """What the Diff says in one field by what it says in the others."""
     changes = apart.changes
     suspects = _suspects(changes, held_against(rank(changes, seen), a, b, known), a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
-    metrics = metric_changes(a, b, history, metric)
     same = comparable(a, b, changes)
     held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes), not_known(changes)
@@ -68,7 +80,7 @@ def explain(
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
         during=apart.during,
-        own_noise=own_noise(noise, apart),
+        own_noise=own,
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
