@@ -7,6 +7,8 @@ run's own threads left to have been what it waited for. A busy neighbour of a ru
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import Neighbour
 from fingerprint.explain.subject import Subject
@@ -18,20 +20,21 @@ from probes.kit.parse import cpu_list
 from probes.kit.probe import MAIN
 
 PART = 0.25
-"""CPUs that a program took at least, for each CPU's time that the run waited."""
+"""CPUs that a program took at least for each second that the run waited, and of what the greatest of them took."""
 NAMED = 3
 
 
-class Side(NamedTuple):
-    """One run, and how many CPUs it might use; None where that is not known."""
+class Start(NamedTuple):
+    """One start of a side, and how many CPUs it might use; None where that is not known."""
 
     name: str
     samples: Samples
     may_use: float | None
 
 
-def side(subject: Subject, known: ProbeOf) -> Side:
-    return Side(subject.name, subject.state.samples, _may_use(subject.state, known))
+def starts(subject: Subject, known: ProbeOf) -> tuple[Start, ...]:
+    states = (*subject.earlier, subject.state)
+    return tuple(Start(subject.name, state.samples, _may_use(state, known)) for state in states)
 
 
 def _may_use(state: Effective, known: ProbeOf) -> float | None:
@@ -40,12 +43,15 @@ def _may_use(state: Effective, known: ProbeOf) -> float | None:
     standing, probe = state.sections.get(Key("process", MAIN)), known("process")
     if not every or standing is None or standing.blob is None or probe is None:
         return every
-    affinity = value_at(resolve(standing, probe.section).section, ("affinity",))
+    try:
+        affinity = value_at(resolve(standing, probe.section).section, ("affinity",))
+    except msgspec.ValidationError:  # of another release; what was compared says so
+        return every
     return min(len(cpu_list(affinity)), every) if isinstance(affinity, str) else every
 
 
-def bystanders(sides: Sequence[Side], waits: Sequence[float], least: float) -> tuple[Neighbour, ...]:
-    """The programs that took most, with what they took beside each run. waits: shares of the time of each side;
+def bystanders(sides: Sequence[Start], waits: Sequence[float], least: float) -> tuple[Neighbour, ...]:
+    """The programs that took most, with what they took beside each of both. waits: shares of the time of each;
     those below `least` name nobody."""
     took = [beside(side.samples) for side in sides]
     named: dict[str, float] = {}
@@ -53,11 +59,12 @@ def bystanders(sides: Sequence[Side], waits: Sequence[float], least: float) -> t
         if waited >= least and not is_crowded_by_itself(at, waited):
             enough = {name: share for name, share in programs.items() if share >= _enough(waited)}
             named.update({name: max(share, named.get(name, 0)) for name, share in enough.items()})
-    first = sorted(named, key=lambda name: (-named[name], name))[:NAMED]
+    of_weight = [name for name, share in named.items() if share >= PART * max(named.values())]
+    first = sorted(of_weight, key=lambda name: (-named[name], name))[:NAMED]
     return tuple(Neighbour(program=name, a=_took(took[0], name), b=_took(took[1], name)) for name in first)
 
 
-def is_crowded_by_itself(at: Side, waited: float) -> bool:
+def is_crowded_by_itself(at: Start, waited: float) -> bool:
     """Whether its own threads left too little of the CPUs that it might use for anybody else to have held it up."""
     own = used(at.samples)
     return own is not None and at.may_use is not None and at.may_use - own < _enough(waited)

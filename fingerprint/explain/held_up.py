@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fingerprint.diff.known import ProbeOf
-from fingerprint.explain.bystanders import Side, bystanders, is_crowded_by_itself, side
+from fingerprint.explain.bystanders import Start, bystanders, is_crowded_by_itself, starts
 from fingerprint.explain.contract import HeldUp, Neighbour, Suspect
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.waiting import (
@@ -39,7 +39,7 @@ class Wait(NamedTuple):
 class Waited(NamedTuple):
     """share: of its time; None where that is not known. counted: as far as it can have held the run up."""
 
-    side: Side
+    start: Start
     share: float | None
     counted: float
 
@@ -98,27 +98,35 @@ WAITS = (
 
 def held_up(a: Subject, b: Subject, known: ProbeOf) -> tuple[Held, ...]:
     """What either run waited for by at least a twentieth of its time; nothing of snapshots and of runs too short."""
-    sides = side(a, known), side(b, known)
-    return tuple(held for wait in WAITS if (held := _held(wait, sides)) is not None)
+    if a.last is None or b.last is None:
+        return ()
+    sides = starts(a, known), starts(b, known)
+    return tuple(held for wait in WAITS if (held := _held(wait, _middle(wait, sides[0]), _middle(wait, sides[1]))))
 
 
-def _held(wait: Wait, sides: tuple[Side, Side]) -> Held | None:
-    both = tuple(_waited(wait, side) for side in sides)
-    less, most = sorted(both, key=lambda waited: waited.counted)
+def _middle(wait: Wait, of_side: Sequence[Start]) -> Waited:
+    """Of several starts, like a metric, the one in the middle; of an even number the more held up of the two."""
+    each = sorted((_waited(wait, start) for start in of_side), key=lambda waited: waited.counted)
+    known = [waited for waited in each if waited.share is not None] or each
+    return known[len(known) // 2]
+
+
+def _waited(wait: Wait, start: Start) -> Waited:
+    share = wait.share(start.samples)
+    return Waited(start, share, share if share and wait.bears(start.samples) else 0.0)
+
+
+def _held(wait: Wait, a: Waited, b: Waited) -> Held | None:
+    less, most = (a, b) if a.counted <= b.counted else (b, a)
     if most.counted < LEAST:
-        return _not_known(both) if wait is CPU else None
-    by = bystanders(sides, [waited.counted for waited in both], LEAST) if wait is CPU else ()
-    took = {n.program: cpus for n in by if (cpus := n.b if most.side is sides[1] else n.a)}
-    meanwhile = _meanwhile(most, took) if wait is CPU else ""
-    said = wait.words.format(name=most.side.name, share=_percent(most.share))
-    says = f"{said}{_summed(most)}{meanwhile}; {less.side.name}: {_percent(less.share)}"
+        return _not_known((a, b)) if wait is CPU else None
+    by = bystanders((a.start, b.start), (a.counted, b.counted), LEAST) if wait is CPU else ()
+    took = {n.program: cpus for n in by if (cpus := n.b if most is b else n.a)}
+    meanwhile = f"{_summed(most)}{_meanwhile(most, took)}" if wait is CPU else ""
+    said = wait.words.format(name=most.start.name, share=_percent(most.share))
+    says = f"{said}{meanwhile}; {less.start.name}: {_percent(less.share)}"
     unlike = abs((most.share or 0) - (less.share or 0)) >= LEAST
-    return Held(_line(wait, both, says, by), unlike, _remedy(wait, most, by))
-
-
-def _waited(wait: Wait, side: Side) -> Waited:
-    share = wait.share(side.samples)
-    return Waited(side, share, share if share and wait.bears(side.samples) else 0.0)
+    return Held(_line(wait, (a, b), says, by), unlike, _remedy(wait, most, by))
 
 
 def _line(wait: Wait, both: Sequence[Waited], says: str, by: tuple[Neighbour, ...] = ()) -> HeldUp:
@@ -128,7 +136,7 @@ def _line(wait: Wait, both: Sequence[Waited], says: str, by: tuple[Neighbour, ..
 
 def _not_known(both: Sequence[Waited]) -> Held | None:
     """That nobody can tell is said of a run that lasted long enough to have been able to."""
-    dark = [side.name for side, share, _ in both if share is None and used(side.samples) is not None]
+    dark = [start.name for start, share, _ in both if share is None and used(start.samples) is not None]
     says = f"whether {' and '.join(dark)} waited for a CPU is not known: the kernel does not count it"
     return Held(_line(CPU, both, says), unlike=False, remedy="") if dark else None
 
@@ -136,8 +144,8 @@ def _not_known(both: Sequence[Waited]) -> Held | None:
 def _meanwhile(most: Waited, took: dict[str, float]) -> str:
     if took:
         return f" while {', '.join(f'{clean(name)} took {_cpus(share)}' for name, share in took.items())}"
-    if is_crowded_by_itself(most.side, most.counted):
-        return f" while its own threads used {used(most.side.samples):.2f} of the {most.side.may_use:.0f} it may use"
+    if is_crowded_by_itself(most.start, most.counted):
+        return f" while its own threads used {used(most.start.samples):.2f} of the {most.start.may_use:.0f} it may use"
     return ""
 
 
@@ -154,11 +162,11 @@ def _cpus(share: float) -> str:
 
 
 def _remedy(wait: Wait, most: Waited, by: Sequence[Neighbour]) -> str:
-    name = most.side.name
+    name = most.start.name
     if by:
         programs = ", ".join(clean(neighbour.program) for neighbour in by)
         return f"Run {name} again without {programs} beside it, or pin each to CPUs of its own (taskset -c)."
-    if wait is CPU and is_crowded_by_itself(most.side, most.counted):
+    if wait is CPU and is_crowded_by_itself(most.start, most.counted):
         return f"Start fewer threads in {name}, or let it use more CPUs."
     return wait.remedy.format(name=name)
 

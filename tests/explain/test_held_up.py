@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from fingerprint.explain import Subject, explain
 from fingerprint.explain.contract import Diff, HeldUp, Neighbour
@@ -196,6 +197,28 @@ def test_a_program_counts_by_its_share_of_the_whole_run() -> None:
         Neighbour(program="make", a=None, b=0.9),
         Neighbour(program="brief", a=None, b=0.3),
     )
+
+
+def test_who_took_little_beside_another_is_not_named() -> None:
+    programs = {"make": 1.0, "rcu": 0.1}
+    assert [n.program for n in held(subject("A"), subject("B", waited=0.1, programs=programs))["run_delay"].by] == [
+        "make"
+    ]
+
+
+def test_of_several_starts_the_middle_one_counts() -> None:
+    def series(name: str, *waits: float) -> Subject:
+        *earlier, last = (subject(name, waited=w, programs={"make": 1 + w}) for w in waits)
+        return replace(last, earlier=tuple(start.state for start in earlier))
+
+    assert held(series("A", 0.0, 0.01, 0.0), series("B", 0.9, 0.0, 0.02)) == {}
+    line = held(series("A", 0.0, 0.01, 0.0), series("B", 0.9, 0.5, 0.02))["run_delay"]
+    assert (line.b, line.by) == (0.5, (Neighbour(program="make", a=1.0, b=1.5),))
+
+
+def test_a_snapshot_waits_for_nothing() -> None:
+    b = replace(subject("B", waited=0.5), earlier=(subject("B", waited=0.5).state,))
+    assert held(replace(subject("A"), attempts=()), b) == {}
 
 
 def test_a_metric_that_moved_without_a_suspect_is_told_with_the_waiting() -> None:

@@ -208,8 +208,8 @@ HELD_UP = diff(
     held_up=(
         HeldUp(
             fact="usage/main/run_delay", a=0.0212, b=0.4108,
-            by=(Neighbour(program="stress-ng", a=None, b=1.9), Neighbour(program="[kworker]", a=0.021, b=0.4)),
-            says="run-B waited 41 % of its time for a CPU while stress-ng took 1.9 CPUs, [kworker] took 40 % of a CPU; "
+            by=(Neighbour(program="stress-ng", a=None, b=1.9), Neighbour(program="[kworker]", a=0.021, b=0.6)),
+            says="run-B waited 41 % of its time for a CPU while stress-ng took 1.9 CPUs, [kworker] took 60 % of a CPU; "
             "run-A: 2 %",
         ),
         HeldUp(
