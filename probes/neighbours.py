@@ -15,6 +15,8 @@ from probes.kit.processes import TICKS, Stat, descended, stat
 
 LEAST = 10  # thousandths of a CPU
 SHORTEST = 20  # clock ticks: of less, one tick more or less is a share of its own
+NAMELESS = "(no name)"
+"""A process may call itself nothing (PR_SET_NAME); no path has an empty segment."""
 _KTHREADD = 2
 
 
@@ -98,7 +100,7 @@ def _others(host: Host, names: Iterable[str], main: int) -> Mapping[int, Row]:
 
 def _row(pid: int, seen: Stat) -> Row:
     kernel = _KTHREADD in (seen.parent, pid)
-    program = f"[{seen.name.partition('/')[0]}]" if kernel else seen.name
+    program = f"[{seen.name.partition('/')[0]}]" if kernel else seen.name or NAMELESS
     return Row(program, seen.state, seen.parent, seen.user + seen.system, seen.started)
 
 

@@ -1,7 +1,7 @@
 """Who took the CPUs that a run waited for.
 
-A program beside a run is named only where the run itself waited for a CPU, and only if it took enough of what the
-run's own threads left to have been what it waited for. A busy neighbour of a run that slept did nothing to it.
+A program beside a run is named only where the run itself waited for a CPU, and only if all of them took enough of what
+the run's own threads left to have been what it waited for. A busy neighbour of a run that slept did nothing to it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ from probes.kit.parse import cpu_list
 from probes.kit.probe import MAIN
 
 PART = 0.25
-"""CPUs that a program took at least for each second that the run waited, and of what the greatest of them took."""
+"""CPUs that all programs took at least, for each second that the run waited; and each one named, of what the first
+took."""
 NAMED = 3
 
 
@@ -55,13 +56,21 @@ def bystanders(sides: Sequence[Start], waits: Sequence[float], least: float) -> 
     those below `least` name nobody."""
     took = [beside(side.samples) for side in sides]
     named: dict[str, float] = {}
-    for at, waited, programs in zip(sides, waits, took, strict=True):
-        if waited >= least and not is_crowded_by_itself(at, waited):
-            enough = {name: share for name, share in programs.items() if share >= _enough(waited)}
-            named.update({name: max(share, named.get(name, 0)) for name, share in enough.items()})
-    of_weight = [name for name, share in named.items() if share >= PART * max(named.values())]
-    first = sorted(of_weight, key=lambda name: (-named[name], name))[:NAMED]
+    for side, waited in zip(sides, waits, strict=True):
+        if waited >= least:
+            blamed = in_the_way(side, waited)
+            named.update({name: max(share, named.get(name, 0)) for name, share in blamed.items()})
+    first = sorted(named, key=lambda name: (-named[name], name))[:NAMED]
     return tuple(Neighbour(program=name, a=_took(took[0], name), b=_took(took[1], name)) for name in first)
+
+
+def in_the_way(at: Start, waited: float) -> Mapping[str, float]:
+    """Those of weight among the programs beside it, and the CPUs that they took; nobody where all of them together
+    took too little to have been what it waited for."""
+    programs = beside(at.samples)
+    if is_crowded_by_itself(at, waited) or sum(programs.values()) < _enough(waited):
+        return {}
+    return {name: share for name, share in programs.items() if share >= PART * max(programs.values())}
 
 
 def is_crowded_by_itself(at: Start, waited: float) -> bool:

@@ -1,11 +1,11 @@
 """Whether something held a run up that is no lasting state: others on its CPUs, its quota, the hypervisor, disks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from fingerprint.diff.known import ProbeOf
-from fingerprint.explain.bystanders import Start, bystanders, is_crowded_by_itself, starts
+from fingerprint.explain.bystanders import Start, bystanders, in_the_way, is_crowded_by_itself, starts
 from fingerprint.explain.contract import HeldUp, Neighbour, Suspect
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.waiting import (
@@ -121,12 +121,13 @@ def _held(wait: Wait, a: Waited, b: Waited) -> Held | None:
     if most.counted < LEAST:
         return _not_known((a, b)) if wait is CPU else None
     by = bystanders((a.start, b.start), (a.counted, b.counted), LEAST) if wait is CPU else ()
-    took = {n.program: cpus for n in by if (cpus := n.b if most is b else n.a)}
+    blamed = in_the_way(most.start, most.counted) if by else {}
+    took = {n.program: blamed[n.program] for n in by if n.program in blamed}
     meanwhile = f"{_summed(most)}{_meanwhile(most, took)}" if wait is CPU else ""
     said = wait.words.format(name=most.start.name, share=_percent(most.share))
     says = f"{said}{meanwhile}; {less.start.name}: {_percent(less.share)}"
     unlike = abs((most.share or 0) - (less.share or 0)) >= LEAST
-    return Held(_line(wait, (a, b), says, by), unlike, _remedy(wait, most, by))
+    return Held(_line(wait, (a, b), says, by), unlike, _remedy(wait, most, took))
 
 
 def _line(wait: Wait, both: Sequence[Waited], says: str, by: tuple[Neighbour, ...] = ()) -> HeldUp:
@@ -141,7 +142,7 @@ def _not_known(both: Sequence[Waited]) -> Held | None:
     return Held(_line(CPU, both, says), unlike=False, remedy="") if dark else None
 
 
-def _meanwhile(most: Waited, took: dict[str, float]) -> str:
+def _meanwhile(most: Waited, took: Mapping[str, float]) -> str:
     if took:
         return f" while {', '.join(f'{clean(name)} took {_cpus(share)}' for name, share in took.items())}"
     if is_crowded_by_itself(most.start, most.counted):
@@ -161,10 +162,10 @@ def _cpus(share: float) -> str:
     return f"{share * 100:.0f} % of a CPU" if share < 0.995 else f"{share:.1f} CPUs"
 
 
-def _remedy(wait: Wait, most: Waited, by: Sequence[Neighbour]) -> str:
+def _remedy(wait: Wait, most: Waited, took: Mapping[str, float]) -> str:
     name = most.start.name
-    if by:
-        programs = ", ".join(clean(neighbour.program) for neighbour in by)
+    if took:
+        programs = ", ".join(map(clean, took))
         return f"Run {name} again without {programs} beside it, or pin each to CPUs of its own (taskset -c)."
     if wait is CPU and is_crowded_by_itself(most.start, most.counted):
         return f"Start fewer threads in {name}, or let it use more CPUs."

@@ -206,6 +206,27 @@ def test_who_took_little_beside_another_is_not_named() -> None:
     ]
 
 
+def test_many_that_took_little_each_are_named_where_they_took_much_together() -> None:
+    fleet = {f"worker{nth}": 0.19 for nth in range(5)}
+    line = held(subject("A"), subject("B", waited=0.8, programs=fleet))["run_delay"]
+    assert [n.program for n in line.by] == ["worker0", "worker1", "worker2"]
+    one = dict(list(fleet.items())[:1])
+    assert held(subject("A"), subject("B", waited=0.8, programs=one))["run_delay"].by == ()
+
+
+def test_whoever_was_in_the_way_of_the_other_run_is_not_blamed_for_this_one() -> None:
+    a = subject("A", waited=0.3, programs={"make": 1.0, "rsync": 0.02})
+    for b, says in (
+        (subject("B", waited=0.8, programs={"make": 0.1, "rsync": 0.5}), "while rsync took 50 % of a CPU"),
+        (subject("B", waited=0.8, used=1.9, programs={"make": 0.1}), "while its own threads used 1.90 of the 2"),
+    ):
+        diff = explained(a, b)
+        assert says in diff.held_up[0].says
+        assert "make" in [n.program for n in diff.held_up[0].by]
+        assert "make" not in diff.held_up[0].says
+        assert "make" not in "".join(diff.next)
+
+
 def test_of_several_starts_the_middle_one_counts() -> None:
     def series(name: str, *waits: float) -> Subject:
         *earlier, last = (subject(name, waited=w, programs={"make": 1 + w}) for w in waits)

@@ -8,12 +8,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from fingerprint.reader import Reader
 from fingerprint.snapshot import Job
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
+from probes.kit.paths import FactPath, parse_path
 from probes.kit.probe import Target
-from probes.neighbours import Neighbours, Program, neighbours
+from probes.neighbours import NAMELESS, Neighbours, Program, neighbours
 
 MAIN = Target("main", 100)
 LATER = 1000  # clock ticks: ten seconds
@@ -91,6 +94,18 @@ def test_kernel_threads_go_by_the_name_of_their_kind(tmp_path: Path) -> None:
         machine.put(stat(21, "kworker/u8:3", 2, cpu))
         seen = machine.read()
     assert seen == {"[kworker]": Program(cpu=2000, processes=2, blocked=0)}
+
+
+@pytest.mark.parametrize("name", ["", " ", "/", "..", "*", "a/b**%", "\x1b[31m", ") R 1 (", "\n"])
+def test_whatever_a_process_calls_itself_it_has_a_path_that_reads_back(tmp_path: Path, name: str) -> None:
+    machine = Machine(tmp_path)
+    for cpu in (0, LATER):
+        machine.put(stat(200, name, cpu=cpu), "200")
+        seen = machine.read()
+    assert isinstance(seen, Mapping)
+    (program,) = seen
+    assert program == (name or NAMELESS)
+    assert parse_path(str(FactPath(("neighbours", "main", program)))) == ("neighbours", "main", program)
 
 
 def test_a_busy_neighbour_of_this_machine_is_named_and_we_are_not() -> None:
