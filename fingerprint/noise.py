@@ -279,7 +279,7 @@ def _read(path: Path) -> _File:
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             return msgspec.json.decode(file.read(MOST_BYTES), type=_File)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return _File()
     except OSError as error:
         raise Trouble(f"{path} cannot be read ({error.strerror}): check who may read it, or delete it") from None

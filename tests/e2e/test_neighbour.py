@@ -58,7 +58,7 @@ def test_it_is_named_beside_the_run_that_it_slows_and_not_beside_one_that_sleeps
     assert line["b"] > 0.3
     assert NAME in [neighbour["program"] for neighbour in line["by"]]
     assert NAME in "".join(slowed["next"])
-    assert f"{NAME}: not seen beside free, 0." in fingerprint("diff", "free", "shared", status=None).stdout
+    assert NAME in fingerprint("diff", "free", "shared", status=None).stdout
 
     assert f"neighbours/main/{NAME}/cpu" in samples(fingerprint, "asleep#2")
     assert NAME not in json.dumps(fingerprint.diff("asleep#1", "asleep#2"))
