@@ -6,7 +6,7 @@ may read it. Programs below one hundredth of a CPU are left out, so a quiet host
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from probes.kit.facts import Gap, Map, Section, Seen, telemetry, then
 from probes.kit.host import Host
@@ -20,11 +20,17 @@ NAMELESS = "(no name)"
 _KTHREADD = 2
 
 
+K = TypeVar("K", int, str)
+
+
 class Program(Section):
-    """All processes of one name; kernel threads are bracketed and without what follows a slash."""
+    """All processes of one name, with those that they started and that ended since: a compiler that no reading sees
+    counts as its make. Kernel threads are bracketed and without what follows a slash."""
 
     cpu: Seen[int] = telemetry(
-        "Who took CPU time that the run may have waited for", "/proc/*/stat utime, stime", "1/1000 of a CPU"
+        "Who took CPU time that the run may have waited for",
+        "/proc/*/stat utime, stime, cutime, cstime",
+        "1/1000 of a CPU",
     )
     processes: Seen[int] = telemetry(
         "One process at work, or a fleet of them that leaves no core alone", "/proc/*/stat", "processes"
@@ -43,7 +49,7 @@ class Neighbours(Section):
 
 
 class Row(NamedTuple):
-    """One process. Times are clock ticks; `started` counts them since boot."""
+    """One process. Times are clock ticks; `started` counts them since boot. cpu: with that of children waited for."""
 
     program: str
     state: str
@@ -65,7 +71,11 @@ class Table:
         self._before, self._at = rows, at
         if not since or at - since < SHORTEST:
             return Gap("absent", "nothing to compare with yet")
-        used = {pid: row.cpu - _cpu_before(before.get(pid), row, since) for pid, row in rows.items()}
+        had = _handed_up(before, rows)
+        used = {
+            pid: max(0, row.cpu - _cpu_before(before.get(pid), row, since) - had.get(pid, 0))
+            for pid, row in rows.items()
+        }
         busy = _sums((row.program, 1000 * used[pid]) for pid, row in rows.items())
         return Map(
             {
@@ -101,7 +111,8 @@ def _others(host: Host, names: Iterable[str], main: int) -> Mapping[int, Row]:
 def _row(pid: int, seen: Stat) -> Row:
     kernel = _KTHREADD in (seen.parent, pid)
     program = f"[{seen.name.partition('/')[0]}]" if kernel else seen.name or NAMELESS
-    return Row(program, seen.state, seen.parent, seen.user + seen.system, seen.started)
+    cpu = seen.user + seen.system + seen.waited_user + seen.waited_system
+    return Row(program, seen.state, seen.parent, cpu, seen.started)
 
 
 def _cpu_before(before: Row | None, now: Row, since: int) -> int:
@@ -111,10 +122,22 @@ def _cpu_before(before: Row | None, now: Row, since: int) -> int:
     return 0 if now.started >= since else now.cpu
 
 
-def _sums(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for name, value in pairs:
-        sums[name] = sums.get(name, 0) + value
+def _handed_up(before: Mapping[int, Row], now: Mapping[int, Row]) -> Mapping[int, int]:
+    """What those that ended had used already at the reading before, which whoever waited for them has now."""
+    gone = {pid: row for pid, row in before.items() if pid not in now or now[pid].started != row.started}
+    return _sums((_heir(row, gone), row.cpu) for row in gone.values())
+
+
+def _heir(row: Row, gone: Mapping[int, Row]) -> int:
+    while row.parent in gone:
+        row = gone[row.parent]
+    return row.parent
+
+
+def _sums(pairs: Iterable[tuple[K, int]]) -> dict[K, int]:
+    sums: dict[K, int] = {}
+    for key, value in pairs:
+        sums[key] = sums.get(key, 0) + value
     return sums
 
 

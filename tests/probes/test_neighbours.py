@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -22,9 +23,11 @@ MAIN = Target("main", 100)
 LATER = 1000  # clock ticks: ten seconds
 
 
-def stat(pid: int, name: str, parent: int = 1, cpu: int = 0, started: int = 50, state: str = "S") -> str:
-    before, between, after = "0 0 0 0 0 0 0 0 0", "0 0 0 0 0 0", " 0" * 30
-    return f"{pid} ({name}) {state} {parent} {before} {cpu} 0 {between} {started}{after}\n"
+def stat(
+    pid: int, name: str, parent: int = 1, cpu: int = 0, started: int = 50, state: str = "S", waited: int = 0
+) -> str:
+    before, between, after = "0 0 0 0 0 0 0 0 0", "0 0 0 0 0", " 0" * 30
+    return f"{pid} ({name}) {state} {parent} {before} {cpu} 0 {waited} {between} {started}{after}\n"
 
 
 class Machine:
@@ -84,6 +87,37 @@ def test_a_newcomer_counts_whole_and_a_reused_pid_from_its_own_start(tmp_path: P
     machine.put(stat(200, "compile", cpu=LATER, started=machine.at + 1))
     machine.put(stat(201, "compile", cpu=LATER, started=machine.at + 1))
     assert machine.read() == {"compile": Program(cpu=2000, processes=2, blocked=0)}
+
+
+def test_what_lived_between_two_readings_counts_as_who_waited_for_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "make", cpu=5, waited=4000))
+    machine.read()
+    machine.put(stat(200, "make", cpu=5, waited=4000 + LATER))
+    assert machine.read() == {"make": Program(cpu=1000, processes=1, blocked=0)}
+
+
+def test_what_ended_counts_no_second_time_as_who_waited_for_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "make"))
+    machine.put(stat(201, "sh", parent=200, cpu=100))
+    machine.put(stat(202, "cc1", parent=201, cpu=7000))
+    machine.read()
+    machine.put(stat(200, "make", waited=7100 + LATER))
+    for pid in (201, 202):
+        rmtree(machine.root / f"proc/{pid}")
+    assert machine.read() == {"make": Program(cpu=1000, processes=1, blocked=0)}
+
+
+def test_nobody_used_less_than_nothing_where_nobody_waits_for_who_ends(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.put(stat(200, "server"))
+    machine.put(stat(201, "worker", parent=200, cpu=7000))
+    machine.put(stat(300, "server"))
+    machine.read()
+    rmtree(machine.root / "proc/201")
+    machine.put(stat(300, "server", cpu=LATER))
+    assert machine.read() == {"server": Program(cpu=1000, processes=2, blocked=0)}
 
 
 def test_kernel_threads_go_by_the_name_of_their_kind(tmp_path: Path) -> None:
