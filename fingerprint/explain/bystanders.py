@@ -21,7 +21,7 @@ from probes.kit.probe import MAIN
 
 PART = 0.25
 """CPUs that all programs took at least, for each second that the run waited; and each one named, of what the first
-took."""
+took, or of one CPU where that is less: a large job on other CPUs hides nobody."""
 NAMED = 3
 
 
@@ -70,7 +70,8 @@ def in_the_way(at: Start, waited: float) -> Mapping[str, float]:
     programs = beside(at.samples)
     if is_crowded_by_itself(at, waited) or sum(programs.values()) < _enough(waited):
         return {}
-    return {name: share for name, share in programs.items() if share >= PART * max(programs.values())}
+    most = min(1.0, max(programs.values(), default=0))
+    return {name: share for name, share in programs.items() if share >= PART * most}
 
 
 def is_crowded_by_itself(at: Start, waited: float) -> bool:

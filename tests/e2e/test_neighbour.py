@@ -49,16 +49,17 @@ def test_it_is_named_beside_the_run_that_it_slows_and_not_beside_one_that_sleeps
     work, sleep = (*pinned, sys.executable, "-c", WORK), (*pinned, "sleep", "2.5")
     fingerprint("run", "--name", "free", "--", *work)
     fingerprint("run", "--name", "asleep", "--", *sleep)
-    with neighbours(*pinned, program, number=2):
+    with neighbours(*pinned, program, number=3):
         fingerprint("run", "--name", "shared", "--", *work)
         fingerprint("run", "--name", "asleep", "--", *sleep)
 
+    text = fingerprint("diff", "free", "shared", status=None)
+    assert NAME in text.stdout, text.stderr
     slowed = fingerprint.diff("free", "shared")
     line = next(line for line in slowed["held_up"] if line["fact"] == "usage/main/run_delay")
     assert line["b"] > 0.3
     assert NAME in [neighbour["program"] for neighbour in line["by"]]
     assert NAME in "".join(slowed["next"])
-    assert NAME in fingerprint("diff", "free", "shared", status=None).stdout
 
     assert f"neighbours/main/{NAME}/cpu" in samples(fingerprint, "asleep#2")
     assert NAME not in json.dumps(fingerprint.diff("asleep#1", "asleep#2"))

@@ -227,6 +227,12 @@ def test_whoever_was_in_the_way_of_the_other_run_is_not_blamed_for_this_one() ->
         assert "make" not in "".join(diff.next)
 
 
+def test_a_large_job_elsewhere_hides_nobody() -> None:
+    programs = {"job": 40.0, "stress-ng": 1.0}
+    by = held(subject("A"), subject("B", waited=0.5, used=0.5, cpus=64, programs=programs))["run_delay"].by
+    assert [n.program for n in by] == ["job", "stress-ng"]
+
+
 def test_of_several_starts_the_middle_one_counts() -> None:
     def series(name: str, *waits: float) -> Subject:
         *earlier, last = (subject(name, waited=w, programs={"make": 1 + w}) for w in waits)
