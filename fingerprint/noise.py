@@ -29,6 +29,7 @@ COMES_OR_GOES = ("appeared", "vanished")
 HOSTS, FACTS, FINDINGS, VALUES, VALUE_LENGTH = 32, 4096, 256, 16, 400
 """What is kept of each at most: what is left out is told as a difference."""
 MOST_BYTES = 64 << 20
+NO_PLACE = "no place to keep what was learned: set HOME or XDG_STATE_HOME"
 
 
 class Own(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,15 +78,20 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, Own]
     changed: tuple[str, ...] = ()
 
-    def showed(self, path: str, values: tuple[Any, ...]) -> bool:
+    def showed(self, path: str, unit: str, values: tuple[Any, ...]) -> bool:
         """Whether the state of this path took all these values, or lay on both sides of them, by itself."""
-        own = self.facts.get(path)
-        return own is not None and own.kind == "state" and all(_shown_by(own, value) for value in values)
+        own = self._own("state", path, unit)
+        return own is not None and all(_shown_by(own, value) for value in values)
 
-    def spans(self, path: str, low: float, high: float) -> bool:
+    def spans(self, kind: Noisy, path: str, unit: str, low: float, high: float) -> bool:
         """Whether that much of a telemetry fact, or growth per second of a counter, lies within what was learned."""
+        own = self._own(kind, path, unit)
+        return own is not None and own.spans(low, high)
+
+    def _own(self, kind: Noisy, path: str, unit: str) -> Own | None:
+        """None too where another release learned it as another kind, or in another unit."""
         own = self.facts.get(path)
-        return own is not None and own.kind != "state" and own.spans(low, high)
+        return own if own and (own.kind, own.unit) == (kind, unit) else None
 
 
 def _shown_by(own: Own, value: Any) -> bool:
@@ -258,16 +264,25 @@ def keep(learned: Learned, environ: Mapping[str, str]) -> None:
     """In place of what was known of this host. Raises Trouble where it cannot be kept, or the file be used."""
     path = _path(environ)
     if path is None:
-        raise Trouble("no place to keep what was learned: set HOME or XDG_STATE_HOME")
+        raise Trouble(NO_PLACE)
     others = {name: known for name, known in _read(path).hosts.items() if name != learned.host}
     newest = sorted((learned, *others.values()), key=lambda known: (known is learned, known.at))[-HOSTS:]
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace(path, msgspec.json.encode(_File(hosts={known.host: known for known in newest})))
     except OSError as error:
-        raise Trouble(
-            f"{error.filename or path} cannot be written ({error.strerror}): what was learned is not kept"
-        ) from None
+        raise Trouble(f"{path} cannot be written ({error.strerror}): what was learned is not kept") from None
+
+
+def check_place(environ: Mapping[str, str]) -> None:
+    """Raises Trouble where what is learned could not be kept, or what is kept there not be used."""
+    path = _path(environ)
+    if path is None:
+        raise Trouble(NO_PLACE)
+    _read(path)
+    there = next(folder for folder in path.parents if folder.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise Trouble(f"{there} cannot be written: nothing could be kept there, so nothing was learned")
 
 
 def _path(environ: Mapping[str, str]) -> Path | None:

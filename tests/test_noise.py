@@ -1,6 +1,7 @@
 """What moves by itself is learned, what should not move is a finding, and what was learned is kept."""
 
 import json
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from fingerprint import noise
 from fingerprint.cli.noise import command
 from fingerprint.explain.own_noise import document
-from fingerprint.noise import HOSTS, VALUES, Learned, Learner, keep, learned_of
+from fingerprint.noise import HOSTS, VALUES, Learned, Learner, check_place, keep, learned_of
 from fingerprint.report.noise import render
 from fingerprint.snapshot import NOTHING, Reading
 from fingerprint.trouble import Trouble
@@ -92,7 +93,7 @@ def test_of_what_is_no_number_the_values() -> None:
 def test_of_many_values_the_first_are_kept() -> None:
     found = learned(governor=tuple(map(str, range(VALUES + 5))))
     assert len(found.facts["fan/governor"].values) == VALUES
-    assert not found.showed("fan/governor", (str(VALUES),))
+    assert not found.showed("fan/governor", "", (str(VALUES),))
 
 
 def test_what_stood_still_or_stayed_within_its_tolerance_is_no_noise() -> None:
@@ -227,6 +228,32 @@ def test_a_file_that_calls_a_setting_noise_is_refused(tmp_path: Path) -> None:
         learned_of("h", kept_in(tmp_path))
 
 
+def test_what_another_release_learned_as_another_kind_or_in_another_unit_is_not_known() -> None:
+    found = learned(step=(1, 5), speed=(900, 950), turns=(1, 4))
+    assert found.showed("fan/step", "", (1, 5))
+    assert not found.showed("fan/step", "%", (1, 5))
+    assert not found.showed("fan/speed", "rpm", (900,))
+    assert found.spans("telemetry", "fan/speed", "rpm", 900, 950)
+    assert not found.spans("telemetry", "fan/speed", "1/s", 900, 950)
+    assert not found.spans("counter", "fan/speed", "rpm", 900, 950)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told_beforehand(tmp_path: Path) -> None:
+    check_place(kept_in(tmp_path))
+    tmp_path.chmod(0o500)
+    with pytest.raises(Trouble, match=f"^{tmp_path} cannot be written"):
+        check_place(kept_in(tmp_path))
+
+
+def test_where_no_folder_can_be_made_it_is_told_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fingerprint.noise.os.access", lambda place, mode: place != tmp_path)
+    with pytest.raises(Trouble, match=f"^{tmp_path} cannot be written"):
+        check_place(kept_in(tmp_path))
+    (tmp_path / "fingerprint").mkdir()
+    check_place(kept_in(tmp_path))
+
+
 def test_where_it_cannot_be_written_the_old_one_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(learned(speed=(1, 2)), kept_in(tmp_path))
 
@@ -234,7 +261,7 @@ def test_where_it_cannot_be_written_the_old_one_stays(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(noise.os, "fsync", full)
-    with pytest.raises(Trouble, match="cannot be written \\(No space left on device\\)"):
+    with pytest.raises(Trouble, match=r"noise\.json cannot be written \(No space left on device\)"):
         keep(learned(step=(1, 2)), kept_in(tmp_path))
     found = learned_of("h", kept_in(tmp_path))
     assert found is not None

@@ -1,6 +1,7 @@
 """fingerprint noise."""
 
 import json
+import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from fingerprint.snapshot import Snapshot
 
 
+class Seconds(click.FloatRange):
+    """Not a number lies in no range, yet compares as if it did."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is not a number", param, ctx)
+        return seconds
+
+
 @click.command(
     cls=Verb,
     examples="""\
@@ -30,7 +41,7 @@ fingerprint noise 60 --every 10          (ten minutes of an idle machine)""",
 )
 @click.argument("count", metavar="[N]", type=click.IntRange(2, 100_000), default=10)
 @click.option(
-    "--every", type=click.FloatRange(0.1, 3600), metavar="SECONDS", default=2.0, show_default=True,
+    "--every", type=Seconds(0.1, 3600), metavar="SECONDS", default=2.0, show_default=True,
     help="From the beginning of one snapshot to that of the next.",
 )  # fmt: skip
 @output_format("text", "json")
@@ -42,10 +53,10 @@ def command(count: int, every: float, form: str) -> int:
     """
     from fingerprint.cli.invocation import Invocation
     from fingerprint.explain.own_noise import document
-    from fingerprint.noise import Learner, keep, learned_of
+    from fingerprint.noise import Learner, check_place, keep
 
     invocation = Invocation()
-    learned_of("", invocation.environ)  # a file that cannot be used is told before the time is spent
+    check_place(invocation.environ)  # before the time is spent
     if invocation.is_terminal:
         _announce(count, every)
     learner = Learner()

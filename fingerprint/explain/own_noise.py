@@ -13,7 +13,7 @@ from fingerprint.explain.contract import During, OwnNoise, moment
 from fingerprint.explain.observed import Observed, bulk, level
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
-from fingerprint.noise import Learned, Learner, Moved, Own
+from fingerprint.noise import Learned, Learner, Moved, Noisy, Own
 from fingerprint.runs.record import Distribution, Growth
 
 
@@ -57,7 +57,7 @@ def _without(changes: Sequence[Folded], noise: Sequence[Folded]) -> tuple[Folded
 def _is_own_state(folded: Folded, learned: Learned) -> bool:
     return folded.first.fact.kind == "state" and all(
         change.verdict in ("changed", "changed during the run")
-        and learned.showed(str(change.path), (*_values(change.before), *_values(change.after)))
+        and learned.showed(str(change.path), change.fact.unit, (*_values(change.before), *_values(change.after)))
         for change in folded.changes
     )
 
@@ -67,7 +67,8 @@ def _values(side: Any) -> tuple[Any, ...]:
 
 
 def _is_own_sample(o: Observed, learned: Learned) -> bool:
-    return all(learned.spans(o.path, *_ends(sample)) for sample in (o.a, o.b))
+    kind: Noisy = "counter" if isinstance(o.a, Growth) else "telemetry"
+    return all(learned.spans(kind, o.path, o.unit, *_ends(sample)) for sample in (o.a, o.b))
 
 
 def _ends(sample: Distribution | Growth) -> tuple[float, float]:

@@ -54,7 +54,7 @@ def test_a_damaged_file_is_told_before_any_time_is_spent(fingerprint: Cli) -> No
     assert "delete it" in said
 
 
-@pytest.mark.parametrize("words", [("1",), ("many",), ("3", "--every", "0")])
+@pytest.mark.parametrize("words", [("1",), ("many",), ("3", "--every", "0"), ("3", "--every", "nan")])
 def test_what_cannot_be_asked_for_is_one_sentence(fingerprint: Cli, words: tuple[str, ...]) -> None:
     said = fingerprint("noise", *words, status=2).stderr
     assert len(said.splitlines()) == 1

@@ -9,7 +9,7 @@ from fingerprint.explain.contract import Diff
 from fingerprint.noise import Learned, Own
 from fingerprint.report.text import render
 from fingerprint.runs.record import Distribution, Growth
-from probes.kit.facts import Gap, Map, Section, Seen, config, state, telemetry
+from probes.kit.facts import Gap, Map, Section, Seen, config, counter, state, telemetry
 from probes.kit.probe import Probe
 from tests.explain.test_explain import START, subject
 from tests.runs.recorded import SECOND
@@ -22,6 +22,7 @@ class Fan(Section):
     rate: Seen[int] = config("moves with the step", "made up", follows=("made/step",))
     points: Seen[Map[Seen[int]]] = state("those there", "made up", settled="always")
     speed: Seen[int] = telemetry("moves always", "made up", "rpm")
+    turns: Seen[int] = counter("only grows", "made up", "turns")
 
 
 def known(area: str) -> Probe[Section] | None:
