@@ -17,7 +17,7 @@ LEAST = 10  # thousandths of a CPU
 SHORTEST = 20  # clock ticks: of less, one tick more or less is a share of its own
 NAMELESS = "(no name)"
 """A process may call itself nothing (PR_SET_NAME); no path has an empty segment."""
-_KTHREADD = 2
+_INIT, _KTHREADD = 1, 2
 
 
 K = TypeVar("K", int, str)
@@ -98,10 +98,12 @@ def neighbours(host: Host, target: Target) -> Neighbours:
     )
 
 
-def _others(host: Host, names: Iterable[str], main: int) -> Mapping[int, Row]:
+def _others(host: Host, names: Iterable[str], main: int) -> Seen[Mapping[int, Row]]:
     """Everybody's row, less the tree of main and that of fingerprint, which is the parent of this reader."""
     found = {pid: stat(host, pid) for pid in map(int, filter(str.isdecimal, names))}
     rows = {pid: _row(pid, seen) for pid, seen in found.items() if not isinstance(seen, Gap)}
+    if _INIT not in rows:
+        return Gap("denied", "/proc shows no processes of other users (hidepid)")
     reader = stat(host, "self")
     parents = {pid: row.parent for pid, row in rows.items()}
     ours = descended(parents, {main} if isinstance(reader, Gap) else {main, reader.parent})

@@ -38,6 +38,7 @@ class Machine:
         self.host = Host(str(root))
         self.at = 100
         self.put(stat(99, "reader", parent=90), "self")
+        self.put(stat(1, "init", parent=0))
 
     def put(self, text: str, name: str = "") -> None:
         folder = self.root / "proc" / (name or text.split(maxsplit=1)[0])
@@ -87,6 +88,14 @@ def test_a_newcomer_counts_whole_and_a_reused_pid_from_its_own_start(tmp_path: P
     machine.put(stat(200, "compile", cpu=LATER, started=machine.at + 1))
     machine.put(stat(201, "compile", cpu=LATER, started=machine.at + 1))
     assert machine.read() == {"compile": Program(cpu=2000, processes=2, blocked=0)}
+
+
+def test_where_proc_hides_the_others_nobody_can_tell(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    rmtree(machine.root / "proc/1")
+    machine.put(stat(200, "own", cpu=0))
+    machine.read()
+    assert machine.read() == Gap("denied", "/proc shows no processes of other users (hidepid)")
 
 
 def test_what_lived_between_two_readings_counts_as_who_waited_for_it(tmp_path: Path) -> None:
