@@ -23,6 +23,7 @@ PART = 0.25
 """CPUs that all programs took at least, for each second that the run waited; and each one named, of what the first
 took, or of one CPU where that is less: a large job on other CPUs hides nobody."""
 NAMED = 3
+"""Programs at most, of each run."""
 
 
 class Start(NamedTuple):
@@ -60,8 +61,7 @@ def bystanders(sides: Sequence[Start], waits: Sequence[float], least: float) -> 
         if waited >= least:
             blamed = in_the_way(side, waited)
             named.update({name: max(share, named.get(name, 0)) for name, share in blamed.items()})
-    first = sorted(named, key=lambda name: (-named[name], name))[:NAMED]
-    return tuple(Neighbour(program=name, a=_took(took[0], name), b=_took(took[1], name)) for name in first)
+    return tuple(Neighbour(program=name, a=_took(took[0], name), b=_took(took[1], name)) for name in _ranked(named))
 
 
 def in_the_way(at: Start, waited: float) -> Mapping[str, float]:
@@ -71,7 +71,11 @@ def in_the_way(at: Start, waited: float) -> Mapping[str, float]:
     if is_crowded_by_itself(at, waited) or sum(programs.values()) < _enough(waited):
         return {}
     most = min(1.0, max(programs.values(), default=0))
-    return {name: share for name, share in programs.items() if share >= PART * most}
+    return {name: programs[name] for name in _ranked(programs)[:NAMED] if programs[name] >= PART * most}
+
+
+def _ranked(programs: Mapping[str, float]) -> list[str]:
+    return sorted(programs, key=lambda name: (-programs[name], name))
 
 
 def is_crowded_by_itself(at: Start, waited: float) -> bool:

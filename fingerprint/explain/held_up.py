@@ -121,8 +121,7 @@ def _held(wait: Wait, a: Waited, b: Waited) -> Held | None:
     if most.counted < LEAST:
         return _not_known((a, b)) if wait is CPU else None
     by = bystanders((a.start, b.start), (a.counted, b.counted), LEAST) if wait is CPU else ()
-    blamed = in_the_way(most.start, most.counted) if by else {}
-    took = {n.program: blamed[n.program] for n in by if n.program in blamed}
+    took = in_the_way(most.start, most.counted) if wait is CPU else {}
     meanwhile = f"{_summed(most)}{_meanwhile(most, took)}" if wait is CPU else ""
     said = wait.words.format(name=most.start.name, share=_percent(most.share))
     says = f"{said}{meanwhile}; {less.start.name}: {_percent(less.share)}"

@@ -233,6 +233,14 @@ def test_a_large_job_elsewhere_hides_nobody() -> None:
     assert [n.program for n in by] == ["job", "stress-ng"]
 
 
+def test_three_in_the_way_of_one_run_do_not_crowd_out_those_of_the_other() -> None:
+    a = subject("A", waited=0.3, programs={f"big{nth}": 0.9 for nth in range(3)})
+    diff = explained(a, subject("B", waited=0.8, programs={"small": 0.3}))
+    assert "while small took 30 % of a CPU" in diff.held_up[0].says
+    assert diff.next[0].startswith("Run B again without small beside it")
+    assert [n.program for n in diff.held_up[0].by] == ["big0", "big1", "big2", "small"]
+
+
 def test_of_several_starts_the_middle_one_counts() -> None:
     def series(name: str, *waits: float) -> Subject:
         *earlier, last = (subject(name, waited=w, programs={"make": 1 + w}) for w in waits)
