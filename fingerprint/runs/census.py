@@ -18,7 +18,8 @@ class Census:
 
     A section of the command itself counts if the command still lived when it was finished; that of a descendant if
     the same process was there at two readings. A first one, which may be of a program that becomes another (env,
-    taskset, a start script), counts if the next finds the same. Only what differs from the last is written.
+    taskset, a start script), counts if the next finds the same; that of a program known to become another never does,
+    since on a busy machine it may wait long for its turn. Only what differs from the last is written.
     """
 
     def __init__(
@@ -29,14 +30,16 @@ class Census:
         moments: Timetable,
         alive: Callable[[], bool],
         write: Callable[[Key, Reading], None],
+        passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False,
     ) -> None:
-        """alive: whether the command has not ended yet."""
+        """alive: whether the command has not ended yet. passing: whether a program is known to become another."""
         self._main = main
         self._areas = areas
         self._reader = reader
         self._moments = moments
         self._alive = alive
         self._write = write
+        self._passing = passing
         self._asked: Mapping[Key, Target] = {}
         self._held: dict[Key, tuple[Target, Reading]] = {}
         self._written: dict[Key, str] = {}
@@ -96,7 +99,7 @@ class Census:
     def _is_found_again(self, key: Key, target: Target, reading: Reading) -> bool:
         found = target, reading.lasting.digest if reading.lasting else ""
         before, self._found[key] = self._found.get(key), found
-        return found == before
+        return found == before and not self._passing(key, reading)
 
     def _is_late(self, now: float) -> bool:
         return self._begun is not None and now - self._begun >= STARTED_SECONDS

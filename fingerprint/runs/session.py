@@ -212,7 +212,9 @@ class Session:
         areas = [probe.area for probe in probes if probe.of == "process" and probe.cadence == "border"]
         moments = Timetable(process_readings(), command.began)
         main = Target(MAIN, command.pid)
-        return Census(main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process)
+        return Census(
+            main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process, _is_passing
+        )
 
     def _process(self, key: Key, reading: Reading) -> None:
         self._write(Process(time.time_ns(), key.area, key.target, reading))
@@ -280,3 +282,11 @@ class Session:
             act()
         except Exception as error:  # noqa: BLE001  # its own trouble cannot be written with it
             self._unwritten = self._unwritten or f"{type(error).__name__}: {error}"
+
+
+def _is_passing(key: Key, reading: Reading) -> bool:
+    from probes.process import Process as Section
+    from probes.process import is_wrapper
+
+    section = reading.section(Section) if key.area == "process" else None
+    return section is not None and is_wrapper(section)

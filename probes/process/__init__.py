@@ -2,12 +2,12 @@
 
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
-from probes.process.given import given
+from probes.process.given import given, is_wrapper
 from probes.process.reading import process as _process
 from probes.process.sections import Process
 from probes.process.tree import tree
 
-__all__ = ["Process", "given", "read", "tree"]
+__all__ = ["Process", "given", "is_wrapper", "read", "tree"]
 
 
 # git is given a second a command, and the digest of a large program may take as long.

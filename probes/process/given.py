@@ -23,6 +23,12 @@ WRAPPERS = frozenset(
 _SHEBANGS = 4  # Linux follows as many interpreters of interpreters (fs/exec.c)
 
 
+def is_wrapper(process: Process) -> bool:
+    """Whether it runs a program that is about to become, or has started, the one that was meant."""
+    path = process.program.path
+    return not isinstance(path, Gap) and path.rpartition("/")[2] in WRAPPERS
+
+
 class Executed(NamedTuple):
     """What the kernel makes of a command line: a script's own is put behind its interpreter's."""
 

@@ -42,17 +42,25 @@ class Found:
         return (MAIN, CHILD)
 
 
+def nice_of(reading: Reading) -> int:
+    assert reading.lasting
+    return int(decoder_of(Task)(reading.lasting.body).nice)
+
+
+WRAPPER = 19  # the nice value of a made-up program that becomes another
+
+
 def kept(target: Target, *nices: int) -> list[int]:
     """What was written of a process that was found at as many moments, and of no more."""
     written: list[int] = []
 
     def write(_: Key, reading: Reading) -> None:
-        assert reading.lasting
-        written.append(decoder_of(Task)(reading.lasting.body).nice)
+        written.append(nice_of(reading))
 
     census = Census(
-        MAIN, ["process"], Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write
-    )
+        MAIN, ["process"], Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write,
+        lambda _, reading: nice_of(reading) == WRAPPER,
+    )  # fmt: skip
     for moment in MOMENTS[: len(nices) + (target != MAIN)]:  # at the first only the command is looked for
         census.step(moment)
     return written
@@ -70,6 +78,9 @@ def kept(target: Target, *nices: int) -> list[int]:
         ((1, 2, 3, 3), [3]),
         ((1, 2, 3, 4), [4]),  # after a second it is what it is
         ((1, 1, 1, 1, 5), [1, 5]),
+        ((WRAPPER, WRAPPER), []),  # starved of CPU time, it has not become the program yet
+        ((WRAPPER, WRAPPER, 2, 2), [2]),
+        ((WRAPPER, WRAPPER, WRAPPER, WRAPPER), [WRAPPER]),  # after a second it is what stays: timeout, sudo
     ],
 )
 def test_an_early_reading_counts_when_the_next_finds_the_same(nices: tuple[int, ...], counts: list[int]) -> None:
