@@ -67,13 +67,19 @@ def _snapshots(store: "Store", run: "Run") -> "dict[str, Snapshot]":
 
 
 def told_apart(a: "Subject", b: "Subject") -> tuple["Subject", "Subject"]:
-    """Two attempts of one series by their numbers: its name alone means the last."""
-    from msgspec.structs import replace
-
+    """Attempts of one series by their numbers: its name alone means all of them."""
     if a.last is None or b.last is None or a.last.opened.name != b.last.opened.name:
         return a, b
-    one, other = (f"{run.opened.name}#{run.opened.attempt}" for run in (a.last, b.last))
-    return replace(a, name=one), replace(b, name=other)
+    return _numbered(a), _numbered(b)
+
+
+def _numbered(side: "Subject") -> "Subject":
+    from msgspec.structs import replace
+
+    if len(side.attempts) != 1:
+        return side
+    opened = side.attempts[0].opened
+    return replace(side, name=f"{opened.name}#{opened.attempt}")
 
 
 def load(store: "Store", run_id: str) -> "Run":

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.run import Run
+    from fingerprint.statistics import Series
 
 
 def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
@@ -24,5 +27,13 @@ def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
     for name in names:
         history = [series for runs in states.values() if (series := series_of(runs, name)).starts]
         if history and name != EXIT_STATUS:
-            lines.append(f"{name}: {plan(history, starts).says}")
+            lines.append(f"{name}: {_resolved(history, starts)}")
     return "\n".join(lines or [f"{benchmark} has no run yet. {plan(None, starts).says}"])
+
+
+def _resolved(history: "Sequence[Series]", starts: int) -> str:
+    from fingerprint.statistics import plan
+
+    if min(sample for series in history for sample in series.samples) > 0:
+        return plan(history, starts).says
+    return "A value is not above 0, so a change has no ratio to plan for; ranks tell from four starts on each side."

@@ -19,6 +19,7 @@ TIMES = ("wall_time", "cpu_time")
 # Of what every run measures: below these, in its unit, starting a process alone makes the difference.
 NOISE_FLOOR = {"wall_time": 0.02, "cpu_time": 0.02, "peak_memory": 8 << 20}
 MOVED: tuple[MetricVerdict, ...] = ("worse", "better", "changed")
+_NAMED = 3
 
 
 def is_marked(metric: MetricChange) -> bool:
@@ -46,8 +47,8 @@ def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | N
 
 
 def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange:
-    metric = next(run.metrics[name] for run in (*b.attempts, *a.attempts) if name in run.metrics)
-    sides = series_of(a.attempts, name), series_of(b.attempts, name)
+    metric = _described(name, (*_counted(b), *_counted(a), *b.attempts, *a.attempts))
+    sides = series_of(_counted(a), name), series_of(_counted(b), name)
     found = _assessed(metric, a, b, sides, [run for run in others if _is_alike(run, metric)])
     medians = found.medians or tuple(side.median if side.starts else None for side in sides)
     change = MetricChange(
@@ -64,16 +65,32 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
     return _unless_in_noise(change)
 
 
+def _described(name: str, runs: Sequence[Run]) -> Metric:
+    """By the first that measured it, in the first direction that is known: a gap tells neither unit nor source."""
+    found = sorted((run.metrics[name] for run in runs if name in run.metrics), key=lambda metric: bool(metric.gap))
+    better = next((metric.better for metric in found if metric.better != "unknown"), "unknown")
+    return replace(found[0], better=better)
+
+
 def _unless_in_noise(change: MetricChange) -> MetricChange:
     if change.verdict not in MOVED or change.a is None or change.b is None or not _is_in_noise(change):
         return change
     return replace(change, verdict="same", says=f"{change.says}; but starting a process alone makes such a difference")
 
 
+def _counted(subject: Subject) -> tuple[Run, ...]:
+    """The attempts that ended as the last one did: one that failed has measured something else."""
+    return tuple(run for run in subject.attempts if subject.last and ended(run) == ended(subject.last))
+
+
 def series_of(runs: Iterable[Run], name: str) -> Series:
-    """One start a run that measured it, its epoch the boot."""
-    measured = [(run, run.metrics[name]) for run in runs if name in run.metrics]
-    starts = tuple(Start(values, run.opened.opener.boot_id) for run, metric in measured if (values := _values(metric)))
+    """One start a run that measured it, its epoch the boot, its state by the run's name."""
+    measured = [(run, run.metrics[name]) for run in runs if name in run.metrics and not run.metrics[name].gap]
+    starts = tuple(
+        Start(values, run.opened.opener.boot_id, run.opened.name)
+        for run, metric in measured
+        if (values := _values(metric))
+    )
     last = measured[-1][1] if measured else Metric(name)
     return Series(starts, "peak" if any(metric.peak for _, metric in measured) else last.kind)
 
@@ -94,7 +111,8 @@ def _assessed(metric: Metric, a: Subject, b: Subject, sides: tuple[Series, Serie
     if not all(side.starts for side in sides):
         return Verdict(verdict="unassessed", says=_not_measured(metric.name, a, b, sides))
     if metric.name == EXIT_STATUS:
-        return _exit_status(*(side.starts[-1].samples[-1] for side in sides))
+        x, y = (side.starts[-1].samples[-1] for side in sides)
+        return _exit_status(x, y, _uncounted(a, b))
     if why := _not_comparable(metric.name, a, b):
         return Verdict(verdict="unassessed", says=f"not comparable: {why}")
     found = assess(*sides, metric.better, series_of(others, metric.name))
@@ -105,12 +123,20 @@ def _assessed(metric: Metric, a: Subject, b: Subject, sides: tuple[Series, Serie
     return replace(found, verdict="unassessed", says=f"{apart}{doubt}")
 
 
-def _exit_status(x: float, y: float) -> Verdict:
+def _uncounted(a: Subject, b: Subject) -> tuple[str, ...]:
+    """What no metric counts, said once."""
+    counted = {run.id for side in (a, b) for run in _counted(side)}
+    odd = [f"{run.label} {ended(run)}" for side in (a, b) for run in side.attempts if run.id not in counted]
+    more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
+    return (f"{', '.join(odd[:_NAMED])}{more}: unlike the last of that name, so not counted",) if odd else ()
+
+
+def _exit_status(x: float, y: float, uncounted: tuple[str, ...]) -> Verdict:
     if x == y:
-        return Verdict(verdict="same", says="equal", medians=(x, y))
+        return Verdict(verdict="unassessed" if uncounted else "same", says="equal", medians=(x, y), notes=uncounted)
     says = f"the command ended with {x:.0f}, then with {y:.0f}"
     verdict: MetricVerdict = "changed" if 0 not in (x, y) else "worse" if x == 0 else "better"
-    return Verdict(verdict=verdict, says=says, medians=(x, y))
+    return Verdict(verdict=verdict, says=says, medians=(x, y), notes=uncounted)
 
 
 def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series]) -> str:
@@ -125,8 +151,8 @@ def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series
 def _not_comparable(name: str, a: Subject, b: Subject) -> str:
     if ends := unlike_ends(a, b):
         return ends
-    found = [run.metrics[name] for run in (*a.attempts, *b.attempts) if name in run.metrics]
-    sources = list(dict.fromkeys(metric.source for metric in found))
+    found = [m for run in (*_counted(a), *_counted(b)) if (m := run.metrics.get(name)) and not m.gap]
+    sources = list(dict.fromkeys(metric.source or "one that is not told" for metric in found))
     units = list(dict.fromkeys(metric.unit or "no unit" for metric in found))
     if len(sources) > 1:
         return f"measured in two ways, {' and '.join(sources)}"

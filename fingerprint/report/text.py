@@ -27,6 +27,7 @@ from fingerprint.report.suspects import suspects
 from fingerprint.words import before_after, in_words, quantities, quantity
 
 SHOWN = 12
+REMARKS = 5
 UNKNOWN = 6
 SEEN = 5
 DEVICES = 4
@@ -68,11 +69,12 @@ def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading("Metrics")
     yield from rows([_metric(metric) for metric in diff.metrics], indent=2)
     remarks: dict[str, list[str]] = {}
-    for metric in diff.metrics:
+    for metric in sorted(diff.metrics, key=lambda metric: metric.verdict in ("same", "unassessed")):
         if remark := _remark(metric):
             remarks.setdefault(remark, []).append(metric.name)
-    for remark, names in remarks.items():
+    for remark, names in list(remarks.items())[:REMARKS]:
         yield indented(f"{listed(names, 4)}: {remark}" if diff.metrics[1:] else remark)
+    yield from _left_out(len(remarks), REMARKS)
 
 
 def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
@@ -98,8 +100,8 @@ def _ratio(metric: MetricChange) -> str:
 
 
 def _remark(metric: MetricChange) -> str:
-    """What stands below the table; a metric that did not move needs no words."""
-    if metric.verdict == "same":
+    """What stands below the table; a metric that did not move needs no words, unless its interval says otherwise."""
+    if metric.verdict == "same" and not (metric.ci and (metric.ci[0] > 1 or metric.ci[1] < 1)):
         return ""
     counts = [side.n for side in (metric.a, metric.b) if side]
     samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 else ""

@@ -1,7 +1,8 @@
 """Is a metric's change real, or within the spread of what was measured? docs/statistics.md tells the rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import exp, expm1, log, sqrt
+from statistics import median
 from typing import Literal
 
 import msgspec
@@ -21,7 +22,7 @@ from fingerprint.statistics.rules import (
     SMALL,
     TAIL,
 )
-from fingerprint.statistics.series import Series, by_epoch, lie_apart, settled, typical_values
+from fingerprint.statistics.series import Series, Start, by_epoch, lie_apart, settled, typical_values
 from fingerprint.statistics.shift import Shift, ranks_can_tell, shift
 from fingerprint.statistics.spread import Spread, half_interval, pooled
 
@@ -90,7 +91,7 @@ class _Case(msgspec.Struct, frozen=True):
 
 
 def assess(a: Series, b: Series, better: Better = "unknown", history: Series | None = None) -> Verdict:
-    """B against A. history: other starts of the same benchmark, in whatever state they were; none of A or B."""
+    """B against A. history: other starts of the same benchmark, each with its state; none of A or B."""
     if not a.starts or not b.starts:
         return Verdict(verdict="unassessed", says=words.not_measured(bool(a.starts), bool(b.starts)))
     case = _Case(settled(a), settled(b), settled(history or Series()), better)
@@ -158,15 +159,21 @@ def _by_history(case: _Case) -> Verdict | None:
 
 
 def _spread(case: _Case) -> tuple[Spread, int]:
-    """Within epochs where those tell enough, else over all; and from how many starts beside the two sides'."""
+    """Within the narrowest groups that tell enough, a state's epochs, states, all; and from how many starts beside
+    the two sides'."""
     own = [typical_values(case.a), typical_values(case.b)]
-    others: dict[str, list[float]] = {}
-    for value, start in zip(typical_values(case.history), case.history.starts, strict=True):
-        if value > 0:
-            others.setdefault(start.epoch, []).append(value)
-    within = pooled([*own, *others.values()])
-    known = [value for values in others.values() for value in values]
-    return (within if within.is_known else pooled([*own, known])), len(known)
+    others = [start for start in case.history.starts if median(start.samples) > 0]
+    narrow: tuple[Callable[[Start], str | tuple[str, str]], ...] = (lambda s: (s.state, s.epoch), lambda s: s.state)
+    spreads = (pooled([*own, *_grouped(others, key)]) for key in narrow)
+    known = next((spread for spread in spreads if spread.is_known), None)
+    return known or pooled([*own, *_grouped(others, lambda _: "")]), len(others)
+
+
+def _grouped(starts: Sequence[Start], key: Callable[[Start], Hashable]) -> list[list[float]]:
+    groups: dict[Hashable, list[float]] = {}
+    for start in starts:
+        groups.setdefault(key(start), []).append(median(start.samples))
+    return list(groups.values())
 
 
 def _by_samples(case: _Case) -> Verdict | None:
@@ -212,7 +219,7 @@ def _range(side: Series) -> tuple[float, ...]:
 
 
 def _by_numbers(case: _Case) -> Verdict:
-    apart = words.percent(expm1(abs(case.effect)))
+    apart = words.distance(abs(case.effect))
     says = f"{apart} apart, and {words.numbers(case.a, case.b)}: no spread is known to hold that against"
     more = advice(ASSUMED, min(case.sizes), abs(case.effect), is_known=False)
     return Verdict(verdict="unassessed", ratio=exp(case.effect), says=says, more=more)

@@ -10,7 +10,7 @@ from fingerprint.statistics.distributions import t_quantile
 from fingerprint.statistics.rules import ALARM, ASSUMED, FEW, POWER, SMALL, TAIL
 from fingerprint.statistics.series import Series, settled, typical_values
 from fingerprint.statistics.spread import Spread, half_interval, pooled, rare_mode_alarm
-from fingerprint.statistics.words import counted, percent
+from fingerprint.statistics.words import counted, distance, percent
 
 # What the tests need over Student's with a pooled variance, by starts on each side, from simulation
 # (docs/statistics.md): few starts must not overlap at all, more are compared by rank.
@@ -96,7 +96,7 @@ def advice(deviation: float, starts: int, effect: float | None, is_known: bool, 
         wanted = resolvable(deviation, needed)
     more = max(needed - starts, 1)
     unless = "" if is_known else f", if starts spread by {percent(ASSUMED)}"
-    return f"{counted(more, f'more {unit}')} each would tell a change of {percent(expm1(wanted))}{unless}"
+    return f"{counted(more, f'more {unit}')} each would tell a change of {distance(wanted)}{unless}"
 
 
 def _spread_says(spread: Spread) -> str:

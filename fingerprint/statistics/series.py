@@ -16,10 +16,11 @@ summary: each stands for many that are not known. peak: a maximum, or minimum, o
 
 class Start(msgspec.Struct, frozen=True):
     """One start of what is measured. samples: at least one, finite. epoch: equal for starts with no border in between
-    (same boot, same container); empty where nobody knows."""
+    (same boot, same container); empty where nobody knows. state: equal for starts of one state; of a history alone."""
 
     samples: tuple[float, ...]
     epoch: str = ""
+    state: str = ""
 
     def __post_init__(self) -> None:
         if not self.samples:
@@ -55,7 +56,8 @@ def series(starts: Iterable[Sequence[float]], kind: Kind = "repeats", epoch: str
 
 def settled(of: Series) -> Series:
     """Without the warm-up of each start."""
-    return Series(tuple(Start(start.samples[warm_up(start.samples) :], start.epoch) for start in of.starts), of.kind)
+    kept = (Start(start.samples[warm_up(start.samples) :], start.epoch, start.state) for start in of.starts)
+    return Series(tuple(kept), of.kind)
 
 
 def typical_values(of: Series) -> list[float]:
@@ -64,11 +66,11 @@ def typical_values(of: Series) -> list[float]:
 
 
 def by_epoch(of: Series) -> Series:
-    """One start an epoch, its value the median of its starts'."""
-    values: dict[str, list[float]] = {}
+    """One start an epoch and state, its value the median of their starts'."""
+    values: dict[tuple[str, str], list[float]] = {}
     for start in of.starts:
-        values.setdefault(start.epoch, []).append(median(start.samples))
-    return Series(tuple(Start((median(found),), epoch) for epoch, found in values.items()), of.kind)
+        values.setdefault((start.epoch, start.state), []).append(median(start.samples))
+    return Series(tuple(Start((median(found),), *where) for where, found in values.items()), of.kind)
 
 
 def lie_apart(a: Series, b: Series) -> bool:

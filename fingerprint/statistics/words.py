@@ -1,7 +1,7 @@
 """What the verdicts say, in words."""
 
 from collections.abc import Sequence
-from math import expm1
+from math import exp, expm1
 from statistics import median
 
 from fingerprint.statistics.memory import effective_size
@@ -15,6 +15,11 @@ def percent(share: float, sign: bool = False) -> str:
     """0.0812 -> `8.1 %`, 0.58 -> `58 %`."""
     form = ("+" if sign else "") + (".0f" if abs(share) >= 0.0995 else ".2g")
     return f"{share * 100:{form}} %"
+
+
+def distance(shift: float) -> str:
+    """Of logarithms: `58 %`; beyond a doubling `x 24`, which no percentage tells as well in both directions."""
+    return percent(expm1(shift)) if expm1(shift) < 1 else f"x {exp(shift):.3g}"
 
 
 def counted(n: int, what: str) -> str:

@@ -81,3 +81,16 @@ def test_a_plan_says_what_its_repetitions_can_resolve_and_starts_nothing(fingerp
 def test_a_plan_without_history_says_that_the_spread_is_not_known(fingerprint: Cli) -> None:
     done = fingerprint("run", "--plan", "--", "true")
     assert "unknown" in done.stdout
+
+
+def test_a_plan_promises_no_ratio_of_what_is_not_above_zero(fingerprint: Cli) -> None:
+    start(fingerprint, "errors", 0, 0, 0)
+    done = fingerprint("run", "--plan", "--benchmark", "serve", "--", "true")
+    assert "step_ms: A value is not above 0" in done.stdout
+
+
+def test_a_series_keeps_its_name_beside_an_attempt_of_itself(fingerprint: Cli) -> None:
+    start(fingerprint, "friday", 29.6, 30.1)
+    diff = fingerprint.diff("friday", "friday#1")
+    assert (diff["a"]["name"], diff["b"]["name"]) == ("friday", "friday#1")
+    assert (len(diff["a"]["attempts"]), len(diff["b"]["attempts"])) == (2, 1)

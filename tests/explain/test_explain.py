@@ -8,9 +8,11 @@ import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from fingerprint.explain import Subject, exit_status, explain
 from fingerprint.explain.contract import Diff
+from fingerprint.explain.metrics import series_of
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples, effective, effective_of_snapshot
 from fingerprint.runs.record import (
@@ -277,6 +279,60 @@ def test_a_metric_that_was_measured_in_two_ways_is_not_compared() -> None:
         for n, value, source in (("A", 1e9, "sampled"), ("B", 2e9, "wait4"))
     )
     assert "measured in two ways, sampled and wait4" in explained(a, b).metrics[0].says
+
+
+def series(name: str, *attempts: Iterable[AnyRecord]) -> Subject:
+    """One attempt for the records of each."""
+    runs = [run(*told, id_=f"01{name}{n}", name=name, attempt=n) for n, told in enumerate(attempts, start=1)]
+    state = subject(name)
+    return replace(state, attempts=tuple(runs), earlier=(state.state,) * (len(runs) - 1))
+
+
+def memory(value: float, source: str = "wait4") -> Measured:
+    return Measured(at=START, metric=Metric("peak_memory", "B", "lower", (value,), source))
+
+
+def test_an_attempt_that_could_not_measure_is_no_second_way_of_measuring() -> None:
+    gap = Measured(at=START, metric=Metric("peak_memory", "B", "lower", gap="ended too soon"))
+    a = series("A", *([memory(x), closed()] for x in (1.0e9, 1.01e9, 1.02e9)), [gap, closed()])
+    b = series("B", *([memory(x), closed()] for x in (2.0e9, 2.01e9, 2.02e9)))
+    assert explained(a, b).metrics[0].verdict == "worse"
+
+
+def test_an_attempt_that_could_not_measure_tells_neither_unit_nor_direction_nor_kind() -> None:
+    gap = Measured(at=START, metric=Metric("tps", gap="no such key"))
+    read = [
+        [Measured(at=START, metric=Metric("tps", "tok/s", "higher", (x, x, x), "json tps", kind="series")), closed()]
+        for x in (100.0, 101.0, 102.0)
+    ]
+    less = [
+        [Measured(at=START, metric=Metric("tps", "tok/s", "unknown", (x, x, x), "json tps", kind="series")), closed()]
+        for x in (50.0, 51.0, 52.0)
+    ]
+    a, b = series("A", *read), series("B", [gap, closed()], *less, [gap, closed()])
+    (metric,) = explained(a, b).metrics
+    assert (metric.unit, metric.better, metric.verdict) == ("tok/s", "higher", "worse")
+    assert series_of(b.attempts, "tps").kind == "series"
+
+
+def test_an_attempt_that_failed_is_said_and_does_not_count() -> None:
+    timed = [[measured("wall_time", x), measured("exit_status", 0), closed()] for x in (4.0, 4.04, 4.08)]
+    failed = [measured("wall_time", 0.1), measured("exit_status", 3), closed(3)]
+    wall_time, status = explained(series("A", timed[0], failed, *timed[1:]), series("B", *timed)).metrics
+    assert (wall_time.verdict, wall_time.a and wall_time.a.n) == ("same", 3)
+    assert (status.verdict, status.says) == (
+        "unassessed",
+        "equal; A#2 exited 3: unlike the last of that name, so not counted",
+    )
+
+
+def test_how_other_names_differ_is_no_spread() -> None:
+    states = [
+        run(measured("wall_time", level * x), closed(), id_=f"01{level}{x}", name=f"at-{level}")
+        for level in (4, 9)
+        for x in (0.99, 1.0, 1.01)
+    ]
+    assert explained(wall("A", 4.0), wall("B", 9.0), states).metrics[0].verdict == "worse"
 
 
 def test_milliseconds_of_process_start_are_never_judged() -> None:

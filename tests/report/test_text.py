@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fingerprint.explain.contract import Diff
 from fingerprint.report.text import render
@@ -86,6 +87,22 @@ def test_suspects_stand_under_a_condition_until_a_metric_is_known_to_have_moved(
 def test_what_is_cut_is_counted() -> None:
     many = diff("x", changes=tuple(changed(f"kernel/n{n}", n, -n) for n in range(1, 41)))
     assert "and 28 more, all in --format json" in render(many)
+
+
+def test_of_many_metrics_those_that_moved_are_explained_first_and_the_others_are_counted() -> None:
+    unassessed = tuple(replace(metric(f"m{n}", "unassessed", 1, 2), says=f"reason {n}") for n in range(10))
+    moved = replace(metric("moved", "worse", 1, 2), says="beyond the spread of both")
+    text = render(diff("x", metrics=(*unassessed, moved)))
+    assert "moved: beyond the spread of both" in text
+    assert "m3: reason 3" in text
+    assert "m4: reason 4" not in text
+    assert "and 6 more, all in --format json" in text
+
+
+def test_the_same_by_a_rule_that_its_interval_does_not_show_is_explained() -> None:
+    clear = replace(metric("m", "same", 1, 2), ci=(1.1, 1.3), says="beyond, but below the floor")
+    assert "below the floor" in render(diff("x", metrics=(clear,)))
+    assert "below the floor" not in render(diff("x", metrics=(replace(clear, ci=(0.9, 1.3)),)))
 
 
 def test_a_suspect_and_its_consequences_are_not_repeated_among_the_other_changes() -> None:

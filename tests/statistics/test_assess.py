@@ -130,6 +130,19 @@ def test_an_effect_under_a_tenth_takes_more_starts_than_one_each() -> None:
     assert assess(numbers(19.2), numbers(20.6), "lower", fifteen).verdict == "worse"
 
 
+def test_how_other_states_differ_is_no_spread_of_starts() -> None:
+    fast, slow = (tuple(Start((level * x,), "", str(level)) for x in (0.99, 1.0, 1.01)) for level in (19.0, 29.0))
+    mixed = tuple(Start(start.samples) for start in (*fast, *slow))
+    assert assess(numbers(19.2), numbers(29.6), "lower", Series((*fast, *slow))).verdict == "worse"
+    assert assess(numbers(19.2), numbers(29.6), "lower", Series(mixed)).verdict == "same"
+
+
+def test_a_distance_beyond_a_doubling_is_told_alike_in_both_directions() -> None:
+    assert assess(numbers(100), numbers(1)).says.startswith("x 100 apart")
+    assert assess(numbers(1), numbers(100)).says.startswith("x 100 apart")
+    assert assess(numbers(1), numbers(1.9)).says.startswith("90 % apart")
+
+
 def test_a_history_in_two_groups_is_said() -> None:
     found = assess(numbers(19.2), numbers(29.6), "lower", numbers(19.1, 29.5, 19.2, 29.4, 29.7, 19.0))
     assert found.verdict == "same"
