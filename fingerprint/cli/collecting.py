@@ -69,6 +69,6 @@ def workload(facts: Sequence[str]) -> Mapping[str, Any]:
     """Of each `--workload KEY=VALUE`. Raises Trouble."""
     if not facts:
         return {}
-    from fingerprint.metrics.given import workload_fact
+    from fingerprint.metrics.given import workload_facts
 
-    return dict(map(workload_fact, facts))
+    return workload_facts(facts)

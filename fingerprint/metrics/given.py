@@ -1,6 +1,6 @@
 """Metrics and workload facts that the user gives in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,6 +28,15 @@ def given_metric(
             peak=is_peak(name),
         )
     )
+
+
+def workload_facts(texts: Iterable[str]) -> Mapping[str, Any]:
+    """Of each KEY=VALUE. Raises Trouble, also for one KEY with two values."""
+    facts: dict[str, Any] = {}
+    for key, value in map(workload_fact, texts):
+        if facts.setdefault(key, value) != value:
+            raise Trouble(f"--workload {key} is given twice, as {facts[key]} and as {value}; leave one out")
+    return facts
 
 
 def workload_fact(text: str) -> tuple[str, Any]:

@@ -122,7 +122,8 @@ def _check(one: Wanted, options: dict[str, str]) -> None:
             raise Trouble(f"--metrics {one}: {option} is one of {', '.join(allowed)}, not {options[option]}")
     if options and one.reader not in ("json", "regex"):
         raise Trouble(f"--metrics {one}: {one.reader} files tell {', '.join(options)} themselves; leave it out")
-    if not one.argument and one.reader != "auto":
+    named = one.argument if one.reader == "regex" else one.file
+    if not named and one.reader != "auto":
         raise Trouble(f"--metrics {one}: {_missing(one.reader)} is missing, as in {EXAMPLE}")
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from fingerprint.metrics import Metric, Summary
-from fingerprint.metrics.given import given_metric, workload_fact
+from fingerprint.metrics.given import given_metric, workload_fact, workload_facts
 from fingerprint.metrics.naming import better_of, unit_of
 from fingerprint.trouble import Trouble
 
@@ -100,3 +100,9 @@ def test_a_workload_fact_is_a_number_or_a_text(text: str, fact: tuple[str, objec
 def test_what_is_no_workload_fact_is_refused(text: str) -> None:
     with pytest.raises(Trouble, match="it takes KEY=VALUE"):
         workload_fact(text)
+
+
+def test_one_workload_fact_has_one_value() -> None:
+    assert workload_facts(["tp=8", "tp=8", "model=x"]) == {"tp": 8, "model": "x"}
+    with pytest.raises(Trouble, match="tp is given twice, as 8 and as 4"):
+        workload_facts(["tp=8", "model=x", "tp=4"])

@@ -43,6 +43,7 @@ def test_options_stand_at_the_end_and_other_commas_belong_to_the_argument() -> N
         ("results.json", "no such reader"),
         ("vllm:x.json", "no such reader"),
         ("json:", "the file is missing"),
+        ("json:#x", "the file is missing"),
         ("regex:", "the pattern is missing"),
         ("pyperf", "the file is missing"),
         ("regex:(", "no regular expression"),
