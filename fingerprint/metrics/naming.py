@@ -26,12 +26,12 @@ def plain_unit(unit: str) -> str:
 
 
 def unit_of(name: str) -> str:
-    """By the end of the name: `mean_ttft_ms`, `tokens_per_second`. Empty where it tells none."""
+    """By the end of the name: `mean_ttft_ms`, `tokens_per_second`, `ms`. Empty where it tells none, as `s` alone."""
     words = _words(name)
     if rate := _RATE.search(words):
         return f"{rate['what'] or rate['short']}/s"
     last = words.rpartition("_")[2]
-    return _UNITS.get(last, "") if last != words else ""
+    return _UNITS.get(last, "") if last != words or len(last) > 1 else ""
 
 
 def better_of(name: str, unit: str) -> Better:

@@ -11,7 +11,7 @@ from fingerprint.report.text import render
 from fingerprint.runs.record import Distribution, Growth
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, state, telemetry
 from probes.kit.probe import Probe
-from tests.explain.test_explain import START, subject
+from tests.explain.subjects import START, subject
 from tests.runs.recorded import SECOND
 
 

@@ -49,6 +49,10 @@ def test_a_unit_beside_the_value_counts_before_its_name() -> None:
     assert (told.unit, told.better) == ("us", "lower")
 
 
+def test_a_key_that_is_a_unit_tells_it_and_one_letter_tells_nothing() -> None:
+    assert (metric({"step": {"ms": 12}}, "step.ms").unit, metric({"s": 12}, "s").unit) == ("ms", "")
+
+
 def test_a_maximum_is_marked() -> None:
     assert metric({"tok_s": {"max": 91.44}}, "tok_s.max").peak
     assert metric({"peak_tok_s": 91.44}, "peak_tok_s").peak
