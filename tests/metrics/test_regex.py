@@ -88,3 +88,9 @@ def test_of_a_cut_output_the_half_line_is_not_read_and_it_is_told() -> None:
 
 def test_bytes_that_are_no_text_do_no_harm() -> None:
     assert read(b"\xff\xfe t=3\n", r"regex:t=(\d)").metrics[0].samples == (3.0,)
+
+
+def test_a_pattern_that_would_search_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex, "SECONDS", 0.2)
+    with pytest.raises(NothingRead, match="did not end within 0.2 s; make it simpler"):
+        read("x" * 40, "regex:(?:x+x+)+y")
