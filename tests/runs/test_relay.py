@@ -162,6 +162,7 @@ def test_a_job_stops_when_the_command_does_not_when_it_catches_control_z(
     on.type("\x1a")
     on.expect("tidy\r\n")
     on.expect("Stopped")
+    on.expect("ready$ ")
     on.type("fg; echo status $?\n")
     on.expect("status 0")
 
