@@ -56,6 +56,7 @@ def _answers(line: bytes, host: Host, probes: Probes) -> Iterator[msgspec.Struct
 
 
 def _sections(asked: Ask, host: Host, probes: Probes) -> Iterator[msgspec.Struct]:
+    host.begin_moment()
     for area, name, pid in asked.jobs:
         yield Begin((area, name))
         began = time.perf_counter()

@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from probes.kit.facts import Gap, Seen
 
@@ -82,6 +82,57 @@ def give_up(child: "subprocess.Popen[bytes]") -> bool:
     except (ProcessLookupError, PermissionError):
         child.kill()
     return reap(child, REAP_SECONDS)
+
+
+class Talker:
+    """A child that is talked to line by line, and left behind when it does not answer."""
+
+    def __init__(self, argv: Sequence[str], keep: Sequence[int] = (), env: Mapping[str, str] | None = None) -> None:
+        """keep: descriptors that it inherits. env: in addition to a plain environment. Raises OSError."""
+        self._child = subprocess.Popen(
+            argv, cwd="/", env={**_PLAIN, **(env or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=keep, bufsize=0,
+        )  # fmt: skip
+        self.pid = self._child.pid
+        self._rest = b""
+
+    def send(self, line: bytes) -> bool:
+        """Whether somebody is there to read it."""
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.write(line + b"\n")
+        except BrokenPipeError:
+            return False
+        return True
+
+    def lines(self, seconds: float) -> list[bytes]:
+        """The whole lines that arrive within `seconds`, none where nothing did. Raises EOFError at the end."""
+        assert self._child.stdout is not None
+        poll = select.poll()
+        poll.register(self._child.stdout, select.POLLIN)
+        if not poll.poll(max(0.0, seconds) * 1000):
+            return []
+        data = os.read(self._child.stdout.fileno(), 1 << 16)
+        if not data:
+            raise EOFError
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        return whole
+
+    def ended(self, seconds: float) -> int | None:
+        """Its exit status, minus the signal's number where one ended it; None where it did not end in time."""
+        return self._child.returncode if reap(self._child, seconds) else None
+
+    def leave(self, seconds: float) -> bool:
+        """Asks it to end (SIGTERM), and waits `seconds` at most: whether it did. It is never killed."""
+        self.hang_up()
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGTERM)
+        return reap(self._child, seconds)
+
+    def hang_up(self) -> None:
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe:
+                pipe.close()
 
 
 def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, str] | Gap | None:

@@ -90,10 +90,11 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     why         the reason this is read: an incident, a mechanism, or what it is context for
     source      where it is true, e.g. `/proc/sys/vm/swappiness` or `nvmlDeviceGetPowerUsage`
     context     never a suspect by itself: kept to understand the others
-    settled     when a `state` may be compared; `always` makes it lasting
+    settled     when a `state` may be compared, and a sample of telemetry counts; `always` makes a state lasting
     tolerance   differences up to this, in the fact's unit, are no change
     private     leaves the host only as a keyed digest
     follows     globs of facts that move this one; if one of them changed too, this is its consequence
+    tells       its value says whether this condition holds for the item that it is a fact of: 0 or False is no
     restore     a shell command that sets the value back; `{value}` is the value, `{key}` the innermost key
     renamed_from earlier field names, applied when older files are loaded
     """
@@ -107,6 +108,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: int = 0
     private: bool = False
     follows: tuple[str, ...] = ()
+    tells: Settled | None = None
     restore: str = ""
     renamed_from: tuple[str, ...] = ()
 

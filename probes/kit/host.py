@@ -10,13 +10,19 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from probes.kit.beneath import beneath, followed
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
+from probes.kit.nvml.inquiry import Argument, key_of
+from probes.kit.nvml.options import Options
 from probes.kit.redact import Redactor
+
+if TYPE_CHECKING:
+    from probes.kit.nvml.asking import Nvml
 
 R = TypeVar("R")
 
@@ -63,9 +69,10 @@ class Host:
     not `absent`; its links stay inside it. Paths are absolute, as they are on the machine.
     """
 
-    def __init__(self, root: str = "/", redactor: Redactor | None = None) -> None:
+    def __init__(self, root: str = "/", redactor: Redactor | None = None, nvml: Options | None = None) -> None:
         self.root = root.rstrip("/")
         self.redactor = redactor or Redactor.ephemeral()
+        self.options = nvml or Options()
         self._digests: dict[tuple[int, int, int, int], str] = {}
 
     def text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
@@ -124,6 +131,34 @@ class Host:
         """What py-cpuinfo tells (CPUID leaves and flags). Takes over a second, starts programs and maps
         executable memory: only for a child that may be given up, once a boot."""
         return self._ask("cpuid", "", lambda: self._live_only(_cpuid))
+
+    def nvml(self, device: str, name: str, *args: Argument) -> Seen[Any]:
+        """What a getter of NVML answers about a device, by its PCI address; "" for the system.
+
+        `name` and `args` are those of kit/nvml/inquiry.py: all questions of one moment are answered by one pass.
+        """
+        key = key_of(name, args)
+        return self._ask(
+            "nvml", f"{device} {key}".strip(), lambda: self._live_only(lambda: self._nvml.answer(self, device, key))
+        )
+
+    def nvml_devices(self) -> Seen[tuple[str, ...]]:
+        """PCI addresses of the devices that NVML could attach."""
+        return self._ask("nvml_devices", "", lambda: self._live_only(lambda: self._nvml.devices(self)))
+
+    def nvml_sample(self) -> Seen[tuple[str, ...]]:
+        """As `nvml_devices`, of a child that lives on: until the next moment, `nvml` answers what it reads now."""
+        return self._ask("nvml_sample", "", lambda: self._live_only(lambda: self._nvml.sample(self)))
+
+    def begin_moment(self) -> None:
+        """What is asked from here on is asked anew."""
+        self._nvml.begin()
+
+    @cached_property
+    def _nvml(self) -> "Nvml":
+        from probes.kit.nvml.asking import Nvml
+
+        return Nvml(self.options)
 
     def _ask(self, call: str, key: str, live: Callable[[], Seen[R]]) -> Seen[R]:
         """The one place where a question is answered; recorders and replays override it."""

@@ -1,0 +1,100 @@
+"""NVML as a Host asks it: one pass for all that is asked in one moment, or a child that lives on and is sampled."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from probes.kit.facts import Gap, Seen
+from probes.kit.nvml.options import Options
+from probes.kit.nvml.talk import Child
+
+if TYPE_CHECKING:
+    from probes.kit.host import Host
+
+DRIVER_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
+BOUND = "/sys/bus/pci/drivers/nvidia"
+SAMPLE_SECONDS = 0.5
+HANDLE = "nvmlDeviceGetHandle"
+_SLOT = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+class Nvml:
+    """What a Host knows of NVML."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._now: Child | Gap | None = None
+        self._sampled: Child | None = None
+        self._asleep: tuple[str, ...] = ()
+
+    def begin(self) -> None:
+        """A new moment: the next question is not answered from the last pass."""
+        self._now = None
+
+    def devices(self, host: "Host") -> Seen[tuple[str, ...]]:
+        """Keys of the attached devices; a Gap where there is no NVML, or nothing could be attached before it hung."""
+        child = self._pass(host)
+        if isinstance(child, Gap):
+            return child
+        return tuple(child.devices) if child.devices or child.trouble is None else child.trouble
+
+    def answer(self, host: "Host", device: str, key: str) -> Seen[Any]:
+        child = self._pass(host)
+        if device in self._asleep:
+            return Gap("asleep", "runtime power management suspended it: asking would wake it")
+        if isinstance(child, Gap):
+            return child
+        for found in ((device, key), (device, HANDLE)):
+            if found in child.answers and (found[1] == key or isinstance(child.answers[found], Gap)):
+                return child.answers[found]
+        return child.trouble or Gap("not_read", "not asked")
+
+    def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
+        """As `devices`, of a sample taken now; until the next moment, `answer` is about it."""
+        if self._sampled is None:
+            child = self._start(host, "sample")
+            if isinstance(child, Gap):
+                return child
+            self._sampled = child
+            child.listen()
+        self._sampled.ask_again(SAMPLE_SECONDS)
+        self._now = self._sampled
+        return self.devices(host)
+
+    def _pass(self, host: "Host") -> Child | Gap:
+        if self._now is None:
+            self._now = self._start(host, "snapshot")
+            if isinstance(self._now, Child):
+                self._now.listen()
+                self._now.close()
+        return self._now
+
+    def _start(self, host: "Host", mode: Any) -> Child | Gap:
+        if reason := _closed(host, self._options):
+            return reason
+        slots = tuple(bound(host))
+        self._asleep = tuple(slot for slot in slots if is_asleep(host, slot))
+        awake = [slot for slot in slots if slot not in self._asleep]
+        if slots and not awake:
+            return Gap("asleep", "all GPUs are suspended")
+        return Child(mode, awake, self._options)
+
+
+def _closed(host: "Host", options: Options) -> Gap | None:
+    """Why NVML is not opened: nvmlInit may load a driver that somebody unloaded (through nvidia-modprobe)."""
+    if options.library == "off":
+        return Gap("not_read", "the setting `nvml` is off")
+    if options.library != "auto" or any(not isinstance(host.stat(path), Gap) for path in DRIVER_FILES):
+        return None
+    return Gap("absent", "no NVIDIA driver is loaded")
+
+
+def bound(host: "Host") -> Iterator[str]:
+    """PCI addresses of the devices that the kernel module drives."""
+    names = host.names(BOUND)
+    yield from (name for name in (() if isinstance(names, Gap) else names) if _SLOT.fullmatch(name))
+
+
+def is_asleep(host: "Host", slot: str) -> bool:
+    """Reading the file does not wake it; any question to NVML would."""
+    return host.line(f"/sys/bus/pci/devices/{slot}/power/runtime_status") in ("suspended", "suspending")
