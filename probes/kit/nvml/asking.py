@@ -1,20 +1,21 @@
 """NVML as a Host asks it: one pass for all that is asked in one moment, or a child that lives on and is sampled."""
 
 import re
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from probes.kit.facts import Gap, Seen
 from probes.kit.nvml.options import Options
-from probes.kit.nvml.talk import Child
+from probes.kit.nvml.talk import HANDLE, Child
 
 if TYPE_CHECKING:
     from probes.kit.host import Host
 
 DRIVER_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
 BOUND = "/sys/bus/pci/drivers/nvidia"
-SAMPLE_SECONDS = 0.5
-HANDLE = "nvmlDeviceGetHandle"
+SAMPLE_SECONDS = 0.3
+AGAIN_SECONDS = 30.0
 _SLOT = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
@@ -25,6 +26,7 @@ class Nvml:
         self._options = options
         self._now: Child | Gap | None = None
         self._sampled: Child | None = None
+        self._again_at = 0.0
         self._asleep: tuple[str, ...] = ()
 
     def begin(self) -> None:
@@ -50,16 +52,32 @@ class Nvml:
         return child.trouble or Gap("not_read", "not asked")
 
     def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
-        """As `devices`, of a sample taken now; until the next moment, `answer` is about it."""
+        """As `devices`, of a sample taken now; until the next moment, `answer` is about it.
+
+        A child that is still attaching GPUs, or does not answer in time, is asked again at the next call.
+        """
+        child = self._sampler(host)
+        if isinstance(child, Gap):
+            self._now = child
+            return child
+        child.listen(SAMPLE_SECONDS)
+        if not child.awaited and child.trouble is None:
+            child.ask_again()
+            child.listen(SAMPLE_SECONDS)
+        self._now = child if not child.awaited else child.trouble or child.waiting_for()
+        return self.devices(host)
+
+    def _sampler(self, host: "Host") -> Child | Gap:
+        """The one that lives on; another, half a minute after it had to be given up, but none after a release."""
+        gone = self._sampled is not None and self._sampled.trouble is not None and not self._sampled.released
+        if gone and time.monotonic() > self._again_at:
+            self._sampled = None
         if self._sampled is None:
             child = self._start(host, "sample")
             if isinstance(child, Gap):
                 return child
-            self._sampled = child
-            child.listen()
-        self._sampled.ask_again(SAMPLE_SECONDS)
-        self._now = self._sampled
-        return self.devices(host)
+            self._sampled, self._again_at = child, time.monotonic() + AGAIN_SECONDS
+        return self._sampled
 
     def _pass(self, host: "Host") -> Child | Gap:
         if self._now is None:

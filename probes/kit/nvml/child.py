@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MARK_BYTES = 160
 LOCK_WAIT_SECONDS = 0.1
-NO_LIBRARY, NO_FUNCTION, VERSION_MISMATCH, NOT_NVML = 12, 13, 25, -1
+TIMEOUT, NO_LIBRARY, NO_FUNCTION, VERSION_MISMATCH, NOT_NVML = 10, 12, 13, 25, -1
 LAZY = 1  # NVML_INIT_FLAG_NO_GPUS: no failure where there are none; GPUs are attached by their handles
 VALUE_TYPES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # NVML_VALUE_TYPE_*
 SILENT = {"version", "reserved"}
@@ -68,6 +68,7 @@ def main() -> None:
         pass
     finally:
         nvml.close()
+    os._exit(0)  # the interpreter's own end would take longer than the answers
 
 
 class Nvml:
@@ -122,23 +123,27 @@ class Nvml:
         except Exception as error:  # noqa: BLE001  # one wrapper's trouble is one answer
             raise Told(NOT_NVML, f"{type(error).__name__}: {error}") from None
 
-    def ask(self, device: str, key: str, function: Callable[..., Any], *args: Any) -> Any:
-        """One call, said and told; its value, or None."""
+    def ask(self, device: str, keys: Sequence[str], function: Callable[..., Any], *args: Any) -> Any:
+        """One call, marked; its value, or None: then why is told under all of `keys`."""
         if self.released:
             raise Released
-        if device and self.spent.get(device, 0) > self.inquiry["gpu_budget"]:
-            self.say(device, key, None, 10, f"not asked: this GPU took over {self.inquiry['gpu_budget']:g} s before")
+        try:
+            return self.timed(device, keys[0], function, *args)
+        except Told as told:
+            for key in keys:
+                self.say(device, key, None, *told.args)
             return None
+
+    def timed(self, device: str, key: str, function: Callable[..., Any], *args: Any) -> Any:
+        spent, most = self.spent.get(device, 0.0), self.inquiry["gpu_budget"]
+        if device and spent > most:
+            raise Told(TIMEOUT, f"not asked, because this GPU had taken {most:g} s before")
         self.mark(device, key)
         began = time.monotonic()
         try:
-            value = self.call(function, *args)
-        except Told as told:
-            self.say(device, key, None, *told.args)
-            return None
+            return self.call(function, *args)
         finally:
-            self.spent[device] = self.spent.get(device, 0) + time.monotonic() - began
-        return value
+            self.spent[device] = spent + time.monotonic() - began
 
     def get(self, device: str, handle: Args, name: str, args: Args = ()) -> Any:
         """One getter's answer, told."""
@@ -147,7 +152,7 @@ class Nvml:
         if function is None:
             self.say(device, key, None, NO_FUNCTION, "this nvidia-ml-py does not know it")
             return None
-        value = self.ask(device, key, function, *handle, *args)
+        value = self.ask(device, [key], function, *handle, *args)
         if value is not None:
             value = plain(value)
             self.say(device, key, value)
@@ -155,12 +160,11 @@ class Nvml:
 
     def fields(self, device: str, handle: Args, ids: Args) -> Known:
         """Many field values by one call; each is told under its own key."""
-        keys = {(i, 0) if isinstance(i, int) else tuple(i): i for i in ids}
-        name = "nvmlDeviceGetFieldValues"
-        answer = self.ask(device, name, pynvml.nvmlDeviceGetFieldValues, *handle, list(keys))
+        keys = [key_of("nvmlDeviceGetFieldValues", (i,) if isinstance(i, int) else i) for i in ids]
+        pairs = [(i, 0) if isinstance(i, int) else tuple(i) for i in ids]
+        answer = self.ask(device, keys, pynvml.nvmlDeviceGetFieldValues, *handle, pairs)
         found: Known = {}
-        for (number, scope), value in zip(keys, answer or (), strict=False):
-            key = key_of(name, (number, scope) if scope else (number,))
+        for key, (number, _), value in zip(keys, pairs, answer or (), strict=False):
             if value.nvmlReturn:
                 self.say(device, key, None, value.nvmlReturn, "nvmlDeviceGetFieldValues")
             else:
@@ -173,17 +177,17 @@ class Nvml:
         if named := self.inquiry["devices"]:
             handles = [(name, pynvml.nvmlDeviceGetHandleByPciBusId, name.encode()) for name in named]
         else:
-            count = self.ask("", "nvmlDeviceGetCount", pynvml.nvmlDeviceGetCount) or 0
+            count = self.ask("", ["nvmlDeviceGetCount"], pynvml.nvmlDeviceGetCount) or 0
             handles = [(f"index {i}", pynvml.nvmlDeviceGetHandleByIndex, i) for i in range(count)]
         for name, function, argument in handles:
-            handle = self.ask(name, "nvmlDeviceGetHandle", function, argument)
+            handle = self.ask(name, ["nvmlDeviceGetHandle"], function, argument)
             if handle is not None:
                 device = name if named else self.slot(name, handle)
                 self.devices[device] = handle
                 self.say(device, "nvmlDeviceGetHandle", True)
 
     def slot(self, name: str, handle: Any) -> str:
-        pci = self.ask(name, "nvmlDeviceGetPciInfo", pynvml.nvmlDeviceGetPciInfo_v3, handle)
+        pci = self.ask(name, ["nvmlDeviceGetPciInfo"], pynvml.nvmlDeviceGetPciInfo_v3, handle)
         return name if pci is None else slot(plain(pci.busId))
 
     def snapshot(self) -> None:
@@ -237,10 +241,9 @@ class Nvml:
         for at, device in enumerate(names):
             for other in names[at + 1 :]:
                 for name, args in self.inquiry["peer"]:
-                    value = self.ask(
-                        device, key := key_of(name, (other, *args)), getattr(pynvml, name),
-                        self.devices[device], self.devices[other], *args,
-                    )  # fmt: skip
+                    key = key_of(name, (other, *args))
+                    both = self.devices[device], self.devices[other]
+                    value = self.ask(device, [key], getattr(pynvml, name), *both, *args)
                     if value is not None:
                         self.say(device, key, plain(value))
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 FOLDERS = ("/run/lock", "/dev/shm", "/tmp")  # noqa: S108  # the first that every user may write to
 NAME = "fingerprint-nvml.lock"
 MARK_BYTES = 160
+IDLE = "-"
 POLL_SECONDS = 0.01
 
 
@@ -27,7 +28,8 @@ class Mark(NamedTuple):
     def __str__(self) -> str:
         about = f" on {self.device}" if self.device else ""
         clock = time.strftime("%H:%M:%S", time.localtime(self.since))
-        return f"unresponsive since {clock} in {self.call}{about} (pid {self.pid})"
+        doing = "between two calls" if self.call == IDLE else f"in {self.call}{about}"
+        return f"unresponsive since {clock} {doing} (pid {self.pid})"
 
 
 class Held(Exception):

@@ -4,6 +4,7 @@ A pass answers everything at once. What hung is known by call and GPU; what was 
 """
 
 import importlib.util
+import math
 import os
 import sys
 import time
@@ -13,14 +14,17 @@ from typing import Any, Literal
 import msgspec
 
 from probes.kit.child import Talker
-from probes.kit.facts import Gap, Seen
+from probes.kit.facts import NOT_READ, Gap, Seen
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.errors import gap_of
 from probes.kit.nvml.lock import Held, acquire, read_mark, usual_place
 from probes.kit.nvml.options import Options
 
+HANDLE = "nvmlDeviceGetHandle"
 CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child.py")
 GRACE_SECONDS = 0.1
+SAMPLER_LOCK_SECONDS = 0.1
+SAMPLER_SILENCE_SECONDS = 30.0  # attaching 8 GPUs takes as long where persistence mode is off
 SEARCH_PATH = "LD_LIBRARY_PATH"  # some containers find the library by it alone
 
 Mode = Literal["snapshot", "sample"]
@@ -32,7 +36,9 @@ class Child:
 
     answers   (device, key of the call) -> value or Gap; the device of the system's calls is ""
     devices   keys of those that could be attached
+    awaited   whether it has not said yet that it is done with what it was asked last
     trouble   why there are no further answers; None while there may be
+    released  whether it was asked from outside to let go of the GPUs
     """
 
     def __init__(self, mode: Mode, devices: Sequence[str], options: Options) -> None:
@@ -40,52 +46,63 @@ class Child:
         self.answers: dict[tuple[str, str], Any] = {}
         self.devices: list[str] = []
         self.trouble: Gap | None = None
-        self._options = options
-        self._deadline = time.monotonic() + options.budget_s
+        self.awaited = True
+        self.released = False
+        self._heard = time.monotonic()
+        if mode == "snapshot":
+            self._silence, self._deadline = options.gpu_budget_s, self._heard + options.budget_s
+        else:
+            self._silence, self._deadline = SAMPLER_SILENCE_SECONDS, math.inf
         started = _start(mode, devices, options)
         if isinstance(started, Gap):
             self.trouble = started
         else:
             self._talker, self._marks = started
 
-    def listen(self) -> bool:
-        """Takes in answers until the child says that it is done: whether it was. Else `trouble` says why not."""
-        heard = time.monotonic()
-        while self.trouble is None:
-            patience = min(self._deadline, heard + self._options.gpu_budget_s) - time.monotonic()
+    def listen(self, seconds: float = math.inf) -> None:
+        """Takes in answers until the child is done, or is given up, or `seconds` have passed."""
+        until = time.monotonic() + seconds
+        while self.awaited and self.trouble is None:
+            given_up_at = min(self._deadline, self._heard + self._silence)
             try:
-                lines = self._talker.lines(patience)
+                lines = self._talker.lines(min(until, given_up_at) - time.monotonic())
             except EOFError:
                 self._end()
-                return False
-            if not lines and time.monotonic() >= min(self._deadline, heard + self._options.gpu_budget_s):
+                return
+            if lines:
+                self._heard = time.monotonic()
+                for line in lines:
+                    self._take(_answer(line))
+            elif time.monotonic() >= given_up_at:
                 self._give_up()
-                return False
-            heard = time.monotonic()
-            for line in lines:
-                if self._take(_answer(line)):
-                    return True
-        return False
+            elif time.monotonic() >= until:
+                return
 
-    def ask_again(self, seconds: float) -> bool:
-        """A sample: whether it was taken."""
-        self._deadline = time.monotonic() + seconds
-        return self.trouble is None and self._talker.send(b"s") and self.listen()
+    def ask_again(self) -> None:
+        """Asks for a sample: `listen` to it."""
+        self.answers = {question: answer for question, answer in self.answers.items() if question[1] == HANDLE}
+        self.awaited, self._heard = True, time.monotonic()
+        if not self._talker.send(b"s"):
+            self._end()
+
+    def waiting_for(self) -> Gap:
+        """What it is doing while it is awaited."""
+        return Gap("timed_out", f"NVML: {read_mark(self._marks) or 'no answer'}")
 
     def close(self) -> None:
         """Lets it shut NVML down and end; nothing waits longer than the grace."""
         if self.trouble is None:
             self._talker.leave(GRACE_SECONDS)
-            self._forget(Gap("not_read", "released"))
+            self._forget(NOT_READ)
 
-    def _take(self, answer: tuple[Any, ...]) -> bool:
+    def _take(self, answer: tuple[Any, ...]) -> None:
         device, key, value, *failed = answer
         if key == "end":
-            return True
-        if key == "nvmlDeviceGetHandle" and value:
+            self.awaited = False
+            return
+        if key == HANDLE and value:
             self.devices.append(device)
         self.answers[device, key] = gap_of(failed[0], failed[1], key) if failed else value
-        return False
 
     def _end(self) -> None:
         status = self._talker.ended(GRACE_SECONDS)
@@ -96,6 +113,7 @@ class Child:
             mark = read_mark(self._marks)
             self._forget(Gap("failed", f"the process that called NVML ended by {_ending(status)}, last in {mark}"))
         else:
+            self.released = True
             self._forget(Gap("not_read", "the process that called NVML was asked to release the GPUs"))
 
     def _give_up(self) -> None:
@@ -121,7 +139,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         return Gap("absent", "nvidia-ml-py is not installed beside fingerprint")
     path = options.lock or usual_place()
     try:
-        lock = acquire(path, options.gpu_budget_s)
+        lock = acquire(path, options.gpu_budget_s if mode == "snapshot" else SAMPLER_LOCK_SECONDS)
     except Held as held:
         return Gap("timed_out", f"NVML: {held}; no second process is started")
     except OSError as error:
