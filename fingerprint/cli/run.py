@@ -183,7 +183,7 @@ def _means(invocation: "Invocation", plan: "Plan", held: ExitStack) -> "tuple[Me
     probes = invocation.probes()
     reader = Reader(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd))
     held.callback(reader.close)
-    sampler = Reader(invocation.host, probes)
+    sampler = Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()})
     held.callback(sampler.close)
     jobs = [Job(area) for area in host_areas(probes)]
 

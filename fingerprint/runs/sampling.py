@@ -10,14 +10,15 @@ from fingerprint.runs.timetable import Timetable
 from fingerprint.snapshot import Job, Key, Reading
 from probes.kit.facts import Section
 
-TICK_SECONDS = 1.0  # what a tick may take before it is given up
+TICK_SECONDS = 1.0  # what a tick may take before it is given up, beside what has a way of its own to be sampled
 
 
 class Due(NamedTuple):
-    """What is read together, and when."""
+    """What is read together, when, and within how many seconds."""
 
     jobs: Sequence[Job]
     moments: Timetable
+    seconds: float = TICK_SECONDS
 
 
 class Sampling:
@@ -56,7 +57,7 @@ class Sampling:
             self.sampler.missed += 1
         elif jobs:
             self.sampler.ticks += 1
-            self._take(self._reader.begin(jobs, TICK_SECONDS))
+            self._take(self._reader.begin(jobs, self._often.seconds))
 
     def _take(self, finished: Sequence[tuple[Key, Reading]]) -> None:
         for key, reading in finished:

@@ -29,7 +29,7 @@ from fingerprint.runs.record import (
     Trouble,
 )
 from fingerprint.runs.relay import Relay
-from fingerprint.runs.sampling import Due, Sampling, Saving
+from fingerprint.runs.sampling import TICK_SECONDS, Due, Sampling, Saving
 from fingerprint.runs.timetable import Timetable, process_readings, saves, slow_ticks, ticks
 from fingerprint.runs.watch import Duty, watch
 from fingerprint.runs.wrap import Command, Ended, Start, own_peak, printable, start
@@ -74,9 +74,10 @@ class Journal(Protocol):
 class Means(NamedTuple):
     """What a run works with.
 
-    probes    by area; those of cadence `tick` are sampled, the others of processes read for the command's tree
+    probes    by area; those of cadence `tick` or with a `sample` are sampled, the others of processes read for the
+              command's tree
     reader    for the tree and, when the command does not run, for `snapshot` and `given`; idle when given
-    sampler   a second one, for the ticks
+    sampler   a second one, for the ticks: of the same probes `at_samples`
     snapshot  takes a whole snapshot
     given     reads what exec is given: arguments, environment, working directory
     """
@@ -190,22 +191,24 @@ class Session:
         return [census, sampling, saving, *([Resizing(pump, self._relay, command)] if pump else [])]
 
     def _sampling(self, command: Command) -> Sampling:
-        sections = {area: probe.section for area, probe in self._means.probes.items()}
+        probes = self._means.probes
+        sections = {area: probe.section for area, probe in probes.items()}
+        seconds = TICK_SECONDS + sum(probe.budget for probe in probes.values() if probe.sample)
         often = Timetable(ticks(self._plan.first_minute_hz, self._plan.then_hz), command.began)
         seldom = Timetable(slow_ticks(), command.began)
         return Sampling(
-            Due(self._sampled(command, "tick"), often),
+            Due(self._sampled(command, "tick"), often, seconds),
             Due(self._sampled(command, "slow"), seldom),
             sections,
             self._means.sampler,
         )
 
     def _sampled(self, command: Command, cadence: Cadence) -> list[Job]:
+        """What may take its time, because it has a `sample`, comes last."""
         targets = {"host": HOST, "process": Target(MAIN, command.pid)}
-        probes = self._means.probes.values()
-        return [
-            Job(probe.area, targets[probe.of]) for probe in probes if probe.cadence == cadence and probe.of in targets
-        ]
+        probes = [probe for probe in self._means.probes.values() if probe.of in targets]
+        due = [probe for probe in probes if ("tick" if probe.sample else probe.cadence) == cadence]
+        return [Job(probe.area, targets[probe.of]) for probe in sorted(due, key=lambda probe: probe.sample is not None)]
 
     def _census(self, command: Command) -> Census:
         probes = self._means.probes.values()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 import probes
 from probes.kit.facts import Section
@@ -36,6 +37,7 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     budget   seconds after which it is given up
     cadence  `border`: before, after and when something may have changed; `tick`: also at each sample; `slow`:
              each half minute of a run
+    sample   reads in place of `read` at each sample, whatever the cadence says: only what moves, the rest NOT_READ
     """
 
     area: str
@@ -44,10 +46,20 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     read: Callable[[Host, Target], S]
     budget: float
     cadence: Cadence
+    sample: Callable[[Host, Target], S] | None = None
+
+    @property
+    def at_samples(self) -> "Probe[S]":
+        """This one, as whoever samples reads it."""
+        return self if self.sample is None else replace(self, read=self.sample)
 
 
 def probe(
-    *, of: Of, budget: float = 1.0, cadence: Cadence = "border"
+    *,
+    of: Of,
+    budget: float = 1.0,
+    cadence: Cadence = "border",
+    sample: Callable[[Host, Target], S] | None = None,
 ) -> Callable[[Callable[[Host, Target], S]], Probe[S]]:
     """Makes a function (Host, Target) -> Section the Probe of its module.
 
@@ -56,7 +68,7 @@ def probe(
 
     def decorate(read: Callable[[Host, Target], S]) -> Probe[S]:
         area = read.__module__.split(".")[1]
-        return Probe(area, of, read.__annotations__["return"], read, budget, cadence)
+        return Probe(area, of, read.__annotations__["return"], read, budget, cadence, sample)
 
     return decorate
 

@@ -33,6 +33,16 @@ def test_a_probe_has_a_second_and_is_read_at_the_borders_unless_it_says_otherwis
     assert (made.budget, made.cadence) == (1.0, "border")
 
 
+def test_a_probe_may_be_read_in_another_way_when_it_is_sampled() -> None:
+    def what_moves(host: Host, target: Target) -> Something:
+        return Something()
+
+    made = probe(of="host", sample=what_moves)(a_reader)
+    assert (made.read, made.at_samples.read) == (a_reader, what_moves)
+    plain = probe(of="host")(a_reader)
+    assert plain.at_samples is plain
+
+
 def test_the_host_has_no_name_and_stands_in_no_path() -> None:
     assert Target("", 0) == HOST
 

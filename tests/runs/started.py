@@ -54,7 +54,7 @@ def means_of(plan: Plan, records: Path, fail: Sequence[str] = (), before: float 
     host = Host(redactor=Redactor(b"k" * 32))
     probes = discover(["pressure", "usage", "process"])
     reader = Reader(host, with_given(probes, plan.argv, plan.env, plan.cwd))
-    sampler = Reader(host, probes)
+    sampler = Reader(host, {area: probe.at_samples for area, probe in probes.items()})
     means = Means(
         probes, reader, sampler, Lines(records), host,
         lambda: (time.sleep(before), take_snapshot(reader, [Job("pressure")], host.redactor.key_id, 5.0))[1],
