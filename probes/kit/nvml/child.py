@@ -95,7 +95,8 @@ class Nvml:
     def mark(self, device: str, key: str) -> None:
         """Tells everybody which call is under way, since when; `-` is none."""
         text = f"{self.pid} {time.time():.3f} {key} {device}"
-        os.pwrite(self.lock, text[: MARK_BYTES - 1].ljust(MARK_BYTES - 1).encode("ascii", "replace") + b"\n", 0)
+        with suppress(OSError):  # a full disk keeps nobody from the answers
+            os.pwrite(self.lock, text[: MARK_BYTES - 1].ljust(MARK_BYTES - 1).encode("ascii", "replace") + b"\n", 0)
 
     def open(self, library: str) -> None:
         self.mark("", "nvmlInit")

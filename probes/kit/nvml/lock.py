@@ -14,6 +14,7 @@ FOLDERS = ("/run/lock", "/dev/shm", "/tmp")  # noqa: S108  # the first that ever
 NAME = "fingerprint-nvml.lock"
 MARK_BYTES = 160
 IDLE = "-"
+LATEST = 1 << 40  # seconds: a later time is no time
 POLL_SECONDS = 0.01
 
 
@@ -58,9 +59,10 @@ def read_mark(fd: int) -> Mark | None:
     """What the holder wrote last; None for what is no mark. The file is everybody's: nothing in it is trusted."""
     words = os.pread(fd, MARK_BYTES, 0).decode("ascii", "replace").split()
     try:
-        return Mark(int(words[0]), float(words[1]), words[2][:80], (*words, "")[3][:40])
+        mark = Mark(int(words[0]), float(words[1]), words[2][:80], (*words, "")[3][:40])
     except (IndexError, ValueError):
         return None
+    return mark if 0 < mark.since < LATEST else None
 
 
 def usual_place() -> str:
@@ -68,8 +70,9 @@ def usual_place() -> str:
 
 
 def _is_everybodys(folder: str) -> bool:
+    everybody = stat.S_ISVTX | stat.S_IWOTH
     try:
-        return os.stat(folder).st_mode & (stat.S_ISVTX | stat.S_IWOTH) == stat.S_ISVTX | stat.S_IWOTH
+        return os.stat(folder).st_mode & everybody == everybody and os.access(folder, os.W_OK)
     except OSError:
         return False
 

@@ -143,7 +143,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
     except Held as held:
         return Gap("timed_out", f"NVML: {held}; no second process is started")
     except OSError as error:
-        return Gap("failed", f"{path}: {error.strerror}: the lock of NVML cannot be taken")
+        return Gap("failed", f"{path}, the lock of NVML: {error.strerror}; remove it, or set nvml_lock")
     try:
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         argv = [sys.executable, "-I", "-S", CHILD, os.path.dirname(found.origin), options.file, str(lock), mode]
