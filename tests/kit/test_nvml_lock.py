@@ -132,7 +132,6 @@ def test_another_user_waits_for_the_same_lock(tmp_path: Path) -> None:
         if parent.stat().st_uid == 0 and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o011)
     os.close(acquire(str(folder / "lock"), 0.1))
-    script = (
-        f"import os; os.setuid(65534); from probes.kit.nvml.lock import acquire; acquire({str(folder / 'lock')!r}, 0.1)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])
+    script = "import os; from probes.kit.nvml.lock import acquire; os.setuid(65534); acquire(os.environ['LOCK'], 0.1)"
+    env = {**os.environ, "LOCK": str(folder / "lock")}
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2], env=env)
