@@ -19,6 +19,7 @@ import msgspec
 
 from fingerprint.folders import SYSTEM_CONFIG, config_folder
 from fingerprint.trouble import Trouble
+from probes.kit.nvml.options import Options
 
 if TYPE_CHECKING:
     from fingerprint.refused import Complaint
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 Hertz = Annotated[float, msgspec.Meta(gt=0, le=100)]
 FILES = ("store", "redaction.key_file")
+NVML_WORDS = ("auto", "on", "off")
+BESIDE_NVML_SECONDS = 1.0  # what a snapshot takes for all the rest, and more
 LARGEST = 1 << 20  # bytes of a config.toml; a file of another kind, or without an end, must not stop a run
 DEFAULT = "default"
 _PREFIX = "FINGERPRINT_"
@@ -57,11 +60,19 @@ class Areas(Part, frozen=True):
 
 
 class Settings(Part, frozen=True):
-    """store: the database's file, empty for the default. budget_s: seconds that a whole snapshot may take."""
+    """store: the database's file, empty for the default. budget_s: seconds that a whole snapshot may take.
+
+    nvml: `auto`, `on`, `off` or a library's path; with nvml_budget_s, nvml_gpu_budget_s and nvml_lock it says how NVML
+    is used (probes/kit/nvml/options.py).
+    """
 
     store: str = ""
     budget_s: Seconds = 5
     color: Literal["auto", "always", "never"] = "auto"
+    nvml: str = "auto"
+    nvml_budget_s: Seconds = 3
+    nvml_gpu_budget_s: Seconds = 1.5
+    nvml_lock: str = ""
     sampling: Sampling = Sampling()
     redaction: Redaction = Redaction()
     areas: Areas = Areas()
@@ -71,6 +82,17 @@ class Settings(Part, frozen=True):
         if self.color != "auto":
             return self.color == "always"
         return terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+    @property
+    def nvml_options(self) -> Options:
+        """A snapshot that was given less time than usual gives NVML less of it."""
+        budget_s = min(self.nvml_budget_s, max(self.budget_s - BESIDE_NVML_SECONDS, 0.8 * self.budget_s))
+        return Options(
+            library=os.path.expanduser(self.nvml),
+            budget_s=budget_s,
+            gpu_budget_s=min(self.nvml_gpu_budget_s, budget_s),
+            lock=os.path.expanduser(self.nvml_lock),
+        )
 
 
 class SettingsError(Trouble):
@@ -103,6 +125,7 @@ def values(environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -
     for source in _sources(environ, flags or {}):
         _check(source)
         found.update({key: Value(key, value, source.name) for key, value in _flat(source.table).items()})
+    _check_budgets(found)
     return tuple(found.values())
 
 
@@ -186,11 +209,31 @@ def _of_text(text: str, hint: Any) -> Any:
 
 def _check(source: _Source) -> None:
     try:
-        skip = msgspec.convert(source.table, Settings).areas.skip
+        settings = msgspec.convert(source.table, Settings)
     except msgspec.ValidationError as error:
         _refuse(source, error)
-    if skip:
-        _check_areas(source, skip)
+    if settings.areas.skip:
+        _check_areas(source, settings.areas.skip)
+    _check_place(source, "nvml", settings.nvml, NVML_WORDS)
+    _check_place(source, "nvml_lock", settings.nvml_lock, ("",))
+
+
+def _check_place(source: _Source, key: str, text: str, words: tuple[str, ...]) -> None:
+    """Whoever calls NVML does so in a folder of its own: a relative name would be another file there."""
+    if text not in words and ("\0" in text or text[:1] not in ("/", "~")):
+        expected = ", ".join(map(repr, words))
+        raise SettingsError(f"{source.name}: {key} is {text!r}, but must be {expected} or begin with / or ~/")
+
+
+def _check_budgets(found: Mapping[str, Value]) -> None:
+    """Not of a flag: that is about one snapshot, and NVML is given less of it (`Settings.nvml_options`)."""
+    nvml, whole = found["nvml_budget_s"], found["budget_s"]
+    least = nvml.value + BESIDE_NVML_SECONDS
+    if nvml.origin != DEFAULT and whole.value < least and not whole.origin.startswith("--"):
+        raise SettingsError(
+            f"{nvml.origin}: nvml_budget_s is {nvml.value:g}, but the whole snapshot has budget_s = {whole.value:g}: "
+            f"set budget_s to {least:g} or more"
+        )
 
 
 def _check_areas(source: _Source, skip: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from fingerprint import settings as settings_module
 from fingerprint.settings import Settings, SettingsError, load, values
+from probes.kit.nvml.options import Options
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +74,7 @@ def test_a_list_in_the_environment_is_separated_by_commas() -> None:
     [
         ("buget_s = 3", "buget_s is no setting: did you mean budget_s?"),
         ("[sampling]\nthen = 3", "sampling.then is no setting: did you mean sampling.then_hz?"),
-        ("qqq = 3", "qqq is no setting: there are store, budget_s, color, sampling.first_minute_hz, "),
+        ("qqq = 3", "qqq is no setting: there are store, budget_s, color, nvml, nvml_budget_s, "),
         ("budget_s = '3'", "budget_s is '3', but must be a valid number"),
         ("budget_s = true", "budget_s is True, but must be a valid number"),
         ("budget_s = 0", "budget_s is 0, but must be greater than 0"),
@@ -85,6 +86,14 @@ def test_a_list_in_the_environment_is_separated_by_commas() -> None:
         (r'store = "/a\u0000b"', r"store is '/a\x00b', but must begin with / or ~/"),
         ("[redaction]\nkey_file = 'team.key'", "redaction.key_file is 'team.key', but must begin with / or ~/"),
         ("store = {}", "store is {}, but must be a valid string"),
+        ("nvml = 'yes'", "nvml is 'yes', but must be 'auto', 'on', 'off' or begin with / or ~/"),
+        (r'nvml = "/a\u0000b"', r"nvml is '/a\x00b', but must be 'auto', 'on', 'off' or begin with / or ~/"),
+        ("nvml_lock = 'lock'", "nvml_lock is 'lock', but must be '' or begin with / or ~/"),
+        ("nvml_gpu_budget_s = 0", "nvml_gpu_budget_s is 0, but must be greater than 0"),
+        (
+            "nvml_budget_s = 10",
+            "nvml_budget_s is 10, but the whole snapshot has budget_s = 5: set budget_s to 11 or more",
+        ),
         ("[redaction]\nallow = 'A'", "redaction.allow is 'A', but must be a valid list"),
         ("[redaction]\nallow = ['A', 3]", "redaction.allow.1 is 3, but must be a valid string"),
     ],
@@ -144,6 +153,29 @@ def test_a_slip_in_a_variable_is_refused_and_another_products_variable_is_not() 
     told = refusal({"FINGERPRINT_BUGET_S": "3"})
     assert told == "FINGERPRINT_BUGET_S in the environment is no setting: did you mean FINGERPRINT_BUDGET_S?"
     assert load({"FINGERPRINT_API_KEY": "x", "FINGERPRINT_CORPUS": "/data"}) == Settings()
+
+
+def test_nvml_is_used_as_the_settings_say() -> None:
+    environ = {"FINGERPRINT_NVML": "~/lib.so", "FINGERPRINT_NVML_BUDGET_S": "9", "FINGERPRINT_BUDGET_S": "10"}
+    options = load(environ | {"FINGERPRINT_NVML_LOCK": "/run/gpus"}).nvml_options
+    assert (options.file, options.budget_s) == (os.path.expanduser("~/lib.so"), 9)
+    assert (options.gpu_budget_s, options.lock) == (1.5, "/run/gpus")
+    assert load({}).nvml_options == Options()
+
+
+def test_a_relative_name_of_nvml_is_refused_from_wherever_it_comes() -> None:
+    told = refusal({"FINGERPRINT_NVML": "./libnvidia-ml.so.1"})
+    assert told == (
+        "FINGERPRINT_NVML: nvml is './libnvidia-ml.so.1', but must be 'auto', 'on', 'off' or begin with / or ~/"
+    )
+
+
+def test_one_snapshot_in_a_hurry_gives_nvml_less_time() -> None:
+    options = load({}, {"budget_s": 1}).nvml_options
+    assert (options.budget_s, options.gpu_budget_s) == (0.8, 0.8)
+    slow = {"FINGERPRINT_NVML_BUDGET_S": "9", "FINGERPRINT_BUDGET_S": "10"}
+    assert load(slow, {"budget_s": 5}).nvml_options.budget_s == 4
+    assert load({"FINGERPRINT_BUDGET_S": "2"}).nvml_options.budget_s == 1.6
 
 
 def test_an_area_to_skip_must_exist() -> None:

@@ -8,6 +8,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from fingerprint.cli.saying import say
 from fingerprint.reader import Reader, take_snapshot
 from fingerprint.redaction_key import RedactionKey, redaction_key
@@ -49,11 +51,15 @@ class Invocation:
     @cached_property
     def host(self) -> Host:
         """This machine, or the recorded one. Raises Trouble for a folder that holds no recording."""
-        return Host(redactor=self.redactor) if self._replay is None else _replayed(self._replay)
+        if self._replay is not None:
+            return _replayed(self._replay)
+        return Host(redactor=self.redactor, nvml=self.settings.nvml_options)
 
     def probes(self, only: Sequence[str] = ()) -> Mapping[str, Probe[Section]]:
-        """Those of `only`, or of every area that the settings do not skip."""
-        return discover(only or [area for area in areas() if area not in self.settings.areas.skip])
+        """Those of `only`, or of every area that the settings do not skip; with the seconds that NVML may take."""
+        found = discover(only or [area for area in areas() if area not in self.settings.areas.skip])
+        seconds = self.settings.nvml_options.budget_s
+        return {area: replace(p, budget=p.budget + seconds) if p.asks_nvml else p for area, p in found.items()}
 
     def snapshot(self, only: Sequence[str] = (), meanwhile: Sequence[str] = ()) -> Snapshot:
         """Of the host's areas, now. The reader is forked first, before a store is opened.
@@ -142,5 +148,6 @@ def _replayed(folder: str) -> Host:
 
 
 def host_areas(probes: Mapping[str, Probe[Section]]) -> tuple[str, ...]:
-    """The areas about the host itself."""
-    return tuple(area for area, probe in probes.items() if probe.of == "host")
+    """The areas about the host itself, in the order in which they are read: last those that NVML may hold up."""
+    about_host = [probe for probe in probes.values() if probe.of == "host"]
+    return tuple(probe.area for probe in sorted(about_host, key=lambda probe: probe.asks_nvml))

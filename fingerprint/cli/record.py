@@ -30,6 +30,6 @@ def command(folder: Path, root: str, only: tuple[str, ...]) -> None:
     from probes.kit.host import Host
 
     invocation = Invocation()
-    host = Host(root=root, redactor=invocation.redactor)
+    host = Host(root=root, redactor=invocation.redactor, nvml=invocation.settings.nvml_options)
     record(host, host_areas(invocation.probes(only)), folder)
     click.echo(f"recorded in {folder}: look through it before you hand it on")

@@ -38,6 +38,7 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     cadence  `border`: before, after and when something may have changed; `tick`: also at each sample; `slow`:
              each half minute of a run
     sample   reads in place of `read` at each sample, whatever the cadence says: only what moves, the rest NOT_READ
+    asks_nvml  its reading may wait for NVML, whose seconds are a setting and come on top of `budget`
     """
 
     area: str
@@ -47,6 +48,7 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     budget: float
     cadence: Cadence
     sample: Callable[[Host, Target], S] | None = None
+    asks_nvml: bool = False
 
     @property
     def at_samples(self) -> "Probe[S]":
@@ -60,6 +62,7 @@ def probe(
     budget: float = 1.0,
     cadence: Cadence = "border",
     sample: Callable[[Host, Target], S] | None = None,
+    asks_nvml: bool = False,
 ) -> Callable[[Callable[[Host, Target], S]], Probe[S]]:
     """Makes a function (Host, Target) -> Section the Probe of its module.
 
@@ -68,7 +71,7 @@ def probe(
 
     def decorate(read: Callable[[Host, Target], S]) -> Probe[S]:
         area = read.__module__.split(".")[1]
-        return Probe(area, of, read.__annotations__["return"], read, budget, cadence, sample)
+        return Probe(area, of, read.__annotations__["return"], read, budget, cadence, sample, asks_nvml)
 
     return decorate
 
