@@ -95,6 +95,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     private     leaves the host only as a keyed digest
     follows     globs of facts that move this one; if one of them changed too, this is its consequence
     tells       its value says whether this condition holds for the item that it is a fact of: 0 or False is no
+    trouble     a counter that stands still where all is well: its growth in one of two runs is told
     restore     a shell command that sets the value back; `{value}` is the value, `{key}` the innermost key
     renamed_from earlier field names, applied when older files are loaded
     """
@@ -109,6 +110,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     private: bool = False
     follows: tuple[str, ...] = ()
     tells: Settled | None = None
+    trouble: bool = False
     restore: str = ""
     renamed_from: tuple[str, ...] = ()
 
