@@ -45,6 +45,7 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
     return {
         "text": host.text("/proc/cpuinfo"),
         "head": host.head("/proc/cpuinfo", 16),
+        "matching": host.matching("/proc/cpuinfo", "^processor.*: ([0-9]+)"),
         "names": host.names("/sys/devices/system"),
         "link": host.link("/proc/self"),
         "stat": host.stat(str(file)),
@@ -53,6 +54,11 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "arguments": host.arguments(pid),
         "io_priority": host.io_priority(pid),
         "command": host.command(["/bin/echo", "one"]),
+        "pids": host.pids("sh", "no-such-program"),
+        "kernel_log": host.kernel_log(),
+        "nvml": host.nvml("", "nvmlSystemGetDriverVersion"),
+        "nvml_devices": host.nvml_devices(),
+        "nvml_sample": host.nvml_sample(),
     }
 
 
@@ -74,8 +80,9 @@ def test_each_question_of_host_is_recorded_under_its_own_name(tmp_path: Path, ch
     everything_asked(recorder, child, tmp_path / "none")
     derived = {"line", "number"}  # made of `text`
     slow = {"cpuid"}  # starts programs for over a second
+    silent = {"begin_moment"}  # no question
     public = {name for name, value in vars(Host).items() if callable(value) and not name.startswith("_")}
-    assert {call for call, _ in recorder.answers} == public - derived - slow
+    assert {call for call, _ in recorder.answers} == public - derived - slow - silent
 
 
 def test_the_slow_answer_of_cpuid_comes_back_too(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ R = TypeVar("R")
 
 TEXT_CAP = 4 << 20
 DIGEST_CAP = 512 << 20
+COMM_BYTES = 15  # TASK_COMM_LEN, less its end
 
 ERRNO_GAPS: Mapping[int, GapCode] = {
     errno.ENOENT: "absent",
@@ -87,6 +88,15 @@ class Host:
         """The content without surrounding white space; an empty file is an empty string."""
         return then(self.text(path), str.strip)
 
+    def matching(self, path: str, pattern: str) -> Seen[tuple[str, ...]]:
+        """What the expression finds in each line of a text, in order: its group that matched, else the whole match.
+
+        A recording holds that and nothing else of the file, which may be full of other things' secrets.
+        """
+        return self._ask(
+            "matching", f"{path} {pattern}", lambda: then(self._live_text(path), lambda text: _matching(text, pattern))
+        )
+
     def number(self, path: str) -> Seen[int]:
         """The content as a decimal or 0x integer; anything else is `failed`."""
         return then(self.text(path), _number)
@@ -119,6 +129,17 @@ class Host:
     def io_priority(self, pid: int) -> Seen[str]:
         """`CLASS/LEVEL` of ioprio_get(2), e.g. `none/0`, `best-effort/4`; no file of /proc tells it."""
         return self._ask("io_priority", str(pid), lambda: self._live_only(lambda: _io_priority(pid)))
+
+    def pids(self, *names: str) -> Seen[Mapping[str, tuple[int, ...]]]:
+        """The processes that call themselves one of these, by that name, of which the kernel keeps 15 bytes.
+
+        Others leave no trace in the answer: a recording is given away.
+        """
+        return self._ask("pids", " ".join(names), lambda: self._try("/proc", lambda proc: _pids(proc, names)))
+
+    def kernel_log(self) -> Seen[str]:
+        """Of the kernel's log since boot, what concerns PCI devices and their drivers: see kit/kmsg.py."""
+        return self._ask("kernel_log", "", lambda: self._live_only(_kernel_log))
 
     def command(self, argv: Sequence[str], *, cwd: str = "/", budget: float = 2.0) -> Seen[str]:
         """Standard output of a program, run with a plain environment and given up after `budget` seconds.
@@ -222,6 +243,12 @@ def _read(path: str, cap: int) -> Seen[str]:
     return b"".join(chunks).decode("utf-8", "backslashreplace")
 
 
+def _matching(text: str, pattern: str) -> tuple[str, ...]:
+    import re
+
+    return tuple(found[found.lastindex or 0] for found in re.finditer(pattern, text, re.MULTILINE))
+
+
 def _number(text: str) -> int:
     """Stricter than int(text, 0), which takes 0b, 0o and underscores and refuses 007."""
     digits = text.strip()
@@ -262,6 +289,26 @@ def _hash(file: Any) -> str:
     while chunk := file.read(1 << 20):
         digest.update(chunk)
     return digest.hexdigest()
+
+
+def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+    """Only `comm` is read: like `stat`, it takes no lock that a process in state D may hold."""
+    found: dict[str, tuple[int, ...]] = {name: () for name in names}
+    kept = {name[:COMM_BYTES]: name for name in names}
+    for pid in filter(str.isdecimal, os.listdir(proc)):
+        try:
+            name = kept.get(_head(f"{proc}/{pid}/comm", 64).removesuffix("\n"))
+        except OSError:  # it ended
+            continue
+        if name is not None:
+            found[name] = (*found[name], int(pid))
+    return found
+
+
+def _kernel_log() -> Seen[str]:
+    from probes.kit.kmsg import read_kernel_log
+
+    return read_kernel_log()
 
 
 def _io_priority(pid: int) -> Seen[str]:

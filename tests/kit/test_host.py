@@ -255,6 +255,14 @@ def test_a_tree_of_files_does_not_tell_what_is_in_no_file(ask: Callable[[Host], 
     assert gap(ask(Host(str(tmp_path))))[0] == "not_read"
 
 
+def test_of_a_file_full_of_secrets_only_what_was_looked_for_is_told(tmp_path: Path) -> None:
+    (tmp_path / "unit").write_text("Environment=TOKEN=abc\nExecStart=/opt/a --key b\nExecStartPost=/opt/c\n")
+    host = Host()
+    assert host.matching(str(tmp_path / "unit"), "^ExecStart[A-Z]?[a-z]*=([^ \n]+)") == ("/opt/a", "/opt/c")
+    assert host.matching(str(tmp_path / "unit"), "^Exec[A-Za-z]+") == ("ExecStart", "ExecStartPost")
+    assert gap(host.matching(str(tmp_path / "none"), "x"))[0] == "absent"
+
+
 def test_a_command_answers_or_says_why_not() -> None:
     assert Host().command(["echo", "hello"]) == "hello\n"
     assert gap(Host().command(["no-such-program-of-ours"]))[0] == "absent"
