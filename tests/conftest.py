@@ -2,8 +2,13 @@
 
 import pwd
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.nvml.build import library
+from tests.nvml.fake import FakeNvml, makers
 
 # The suite may be started with signals ignored (nohup, a shell's `&`), which every process of a test would inherit.
 for number, default in (
@@ -24,3 +29,15 @@ def unknown_user(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyError(uid)
 
     monkeypatch.setattr(pwd, "getpwuid", nobody)
+
+
+@pytest.fixture(scope="session")
+def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fake NVML, compiled; kept beside the folders of this session, and taken again by the next."""
+    return library(tmp_path_factory.getbasetemp().parent)
+
+
+@pytest.fixture
+def fake_nvml(nvml_library: Path, tmp_path: Path) -> Iterator[FakeNvml]:
+    """Makes drivers that answer by a scenario; whatever hangs in one ends with the test."""
+    yield from makers(tmp_path, nvml_library)

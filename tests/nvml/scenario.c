@@ -1,0 +1,166 @@
+#define _GNU_SOURCE
+#include "scenario.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HANDLES 256
+
+unsigned int opened;
+static struct json *document;
+
+static const char *beside(const char *suffix)
+{
+    static char path[4096];
+    Dl_info self;
+
+    if (!dladdr((void *)beside, &self))
+        abort();
+    snprintf(path, sizeof path, "%s%s", self.dli_fname, suffix);
+    return path;
+}
+
+static char *content(int fd, off_t size)
+{
+    char *text = calloc(1, (size_t)size + 1);
+    off_t got = 0;
+    ssize_t more;
+
+    while (got < size && (more = read(fd, text + got, (size_t)(size - got))) > 0)
+        got += more;
+    return text;
+}
+
+static void load(int fd, off_t size)
+{
+    char *text = content(fd, size);
+
+    json_free(document);
+    document = json_parse(text);
+    free(text);
+    if (!document) {
+        fprintf(stderr, "%s is no JSON\n", beside(".json"));
+        abort();
+    }
+}
+
+/* Whoever stages replaces the file by a new one: its inode or its time tells. */
+static void refresh(void)
+{
+    static struct stat last;
+    struct stat now;
+    int fd = open(beside(".json"), O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &now)) {
+        fprintf(stderr, "no scenario %s\n", beside(".json"));
+        abort();
+    }
+    if (now.st_ino != last.st_ino || now.st_mtim.tv_nsec != last.st_mtim.tv_nsec || now.st_mtim.tv_sec != last.st_mtim.tv_sec)
+        load(fd, now.st_size);
+    last = now;
+    close(fd);
+}
+
+static void note(const struct call *call)
+{
+    char line[256];
+    int length = snprintf(line, sizeof line, "%s %s\n", call->key, call->device ? call->device->name : "");
+    int fd = open(beside(".log"), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0 || write(fd, line, (size_t)length) != length)
+        abort();
+    close(fd);
+}
+
+static _Noreturn void hang(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    for (;;)
+        pause();
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&time, NULL);
+}
+
+nvmlReturn_t behave(const struct json *found, const struct json **value)
+{
+    const struct json *code = json_member(found, "error"), *seconds = json_member(found, "sleep");
+
+    if (json_member(found, "hang"))
+        hang();
+    if (json_member(found, "abort"))
+        abort();
+    if (seconds)
+        sleep_for(json_double(seconds));
+    *value = seconds ? json_member(found, "then") : found;
+    return code ? (nvmlReturn_t)json_bits(code) : NVML_SUCCESS;
+}
+
+const struct json *staged_devices(void)
+{
+    refresh();
+    return json_member(document, "devices");
+}
+
+const struct json *staged(const char *device, const char *key)
+{
+    const struct json *devices = json_member(document, "devices");
+
+    return json_member(device ? json_member(devices, device) : json_member(document, "system"), key);
+}
+
+static const struct json *found(const struct call *call)
+{
+    const char *device = call->device ? call->device->name : NULL;
+    const struct json *answer = staged(device, call->key);
+
+    return answer || !*call->other ? answer : staged(device, call->other);
+}
+
+nvmlReturn_t ask_or_succeed(const struct call *call, const struct json **value)
+{
+    const struct json *ignored;
+    nvmlReturn_t code;
+
+    refresh();
+    note(call);
+    code = behave(staged(call->device ? call->device->name : NULL, "*"), &ignored);
+    return code ? code : behave(found(call), value);
+}
+
+nvmlReturn_t ask(const struct call *call, const struct json **value)
+{
+    nvmlReturn_t code;
+
+    if (!opened)
+        return NVML_ERROR_UNINITIALIZED;
+    code = ask_or_succeed(call, value);
+    return code == NVML_SUCCESS && !*value ? NVML_ERROR_NOT_SUPPORTED : code;
+}
+
+nvmlDevice_t handle_of(const char *name)
+{
+    static struct nvmlDevice_st handles[HANDLES];
+
+    for (size_t at = 0; at < HANDLES; at++) {
+        if (!*handles[at].name)
+            snprintf(handles[at].name, sizeof handles[at].name, "%s", name);
+        if (!strcmp(handles[at].name, name))
+            return &handles[at];
+    }
+    abort();
+}
