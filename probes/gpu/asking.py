@@ -47,6 +47,11 @@ class Device(NamedTuple):
         """An enumerator by its word; one that nvml.h did not have yet is `unknown (17)`."""
         return then(self.answer(source), lambda number: words.get(int(number), f"unknown ({number})"))
 
+    def first(self, *sources: str) -> Seen[Any]:
+        """The first that is answered; the gap of the first where none is."""
+        answers = [self.answer(source) for source in sources]
+        return next((answer for answer in answers if not isinstance(answer, Gap)), answers[0])
+
 
 @cache
 def _question(source: str) -> tuple[str, str]:
@@ -56,7 +61,7 @@ def _question(source: str) -> tuple[str, str]:
         raise ValueError(f"no question for NVML: {source!r}")
     name, args, member = asked["name"], asked["args"], asked["member"] or ""
     if name in FIELD_IDS:
-        name, args = FIELDS, f"{FIELD_IDS[name]},{args}" if args else str(FIELD_IDS[name])
+        name, args = FIELDS, f"{FIELD_IDS[name]},{args}" if args not in (None, "", "0") else str(FIELD_IDS[name])
     return f"{name}({args})" if args else name, member
 
 

@@ -226,8 +226,7 @@ class Nvml:
             try:
                 instance = self.call(pynvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
             except Told as told:
-                if told.args[0] != 6:  # NOT_FOUND: no instance has this number
-                    self.say(device, key_of("nvmlDeviceGetMigDeviceHandleByIndex", (index,)), None, *told.args)
+                self.say(device, key_of("nvmlDeviceGetMigDeviceHandleByIndex", (index,)), None, *told.args)
                 continue
             for name, args in self.inquiry["mig_device"]:
                 self.get(f"{device}/mig/{index}", (instance,), name, args)
@@ -236,6 +235,7 @@ class Nvml:
         for link in range(count or 0):
             for name in self.inquiry["link"]:
                 self.get(device, (handle,), name, (link,))
+            self.fields(device, (handle,), [(field, link) for field in self.inquiry["link_fields"]])
 
     def pairs(self) -> None:
         names = sorted(self.devices)
@@ -361,9 +361,19 @@ def memory_info(handle: Any) -> Any:
         return pynvml.nvmlDeviceGetMemoryInfo(handle)
 
 
+def unrepairable_memory(handle: Any) -> Any:
+    """nvml.h has one word, nvidia-ml-py a version before it: the flag is in whichever the library wrote."""
+    version = 8 | 1 << 24
+    told = (ctypes.c_uint * 2)(version, 0)
+    if code := pynvml._nvmlGetFunctionPointer("nvmlDeviceGetUnrepairableMemoryFlag_v1")(handle, told):
+        raise pynvml.NVMLError(code)
+    return told[1] if told[0] == version else told[0]
+
+
 OWN: Mapping[str, Callable[..., Any]] = {
     "nvmlDeviceGetClockOffsets": clock_offsets,
     "nvmlDeviceGetMemoryInfo": memory_info,
+    "nvmlDeviceGetUnrepairableMemoryFlag_v1": unrepairable_memory,
     "nvmlDeviceGetPlatformInfo": struct(
         "nvmlDeviceGetPlatformInfo", ("c_nvmlPlatformInfo_v2_t", 2), ("c_nvmlPlatformInfo_v1_t", 1)
     ),

@@ -55,7 +55,8 @@ SETTINGS: Final = (
         nvmlDeviceGetPowerManagementLimit nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetPowerManagementDefaultLimit
         nvmlDeviceGetPowerManagementLimitConstraints nvmlDeviceGetPowerSource nvmlDeviceGetAutoBoostedClocksEnabled
         nvmlDeviceWorkloadPowerProfileGetCurrentProfiles nvmlDeviceGetSupportedClocksEventReasons
-        nvmlDeviceGetNumFans nvmlDeviceGetC2cModeInfoV nvmlDeviceGetBAR1MemoryInfo"""
+        nvmlDeviceGetNumFans nvmlDeviceGetC2cModeInfoV nvmlDeviceGetBAR1MemoryInfo
+        nvmlDeviceGetConfComputeMemSizeInfo nvmlDeviceGetConfComputeProtectedMemoryUsage"""
     ),
     *_each("nvmlDeviceGetMaxClockInfo", 0, 1, 2, 3),
     *_each("nvmlDeviceGetApplicationsClock", 0, 2),
@@ -156,6 +157,13 @@ LINK: Final = (
     "nvmlDeviceGetNvLinkRemoteDeviceType",
 )  # fmt: skip
 """Asked of each NVLink, whose number is the argument."""
+
+LINK_FIELDS: Final = (
+    164, 165,  # speed, MB/s; state
+    161, 162, 163,  # errors up to Hopper: replays, recoveries, CRC. From Hopper on the totals above stay 0
+    215, 219,  # errors of Blackwell: recoveries, packets with errors
+)  # fmt: skip
+"""Asked of each NVLink, whose number is the scope; one call a link."""
 
 # NVML_P2P_CAPS_INDEX_READ 0, _WRITE 1, _NVLINK 2, _ATOMICS 3
 PEER: Final = (

@@ -165,6 +165,7 @@ def _question(devices: Sequence[str], options: Options) -> bytes:
             "phases": inquiry.SNAPSHOT_PHASES,
             "mig_device": inquiry.MIG_DEVICE,
             "link": inquiry.LINK,
+            "link_fields": inquiry.LINK_FIELDS,
             "link_count_field": inquiry.LINK_COUNT_FIELD,
             "peer": inquiry.PEER,
             "sample": inquiry.SAMPLE,

@@ -1,0 +1,171 @@
+"""The GPU's link to the host, as the GPU sees it; the bridges above it belong to the area of PCI devices."""
+
+from probes.gpu.asking import UNSUPPORTED, Device
+from probes.kit.facts import Gap, Section, Seen, config, counter, identity, state, then
+from probes.kit.knobs import read_each
+
+DEVICES = "/sys/bus/pci/devices"
+ATOMICS = (
+    "fetchadd32",
+    "fetchadd64",
+    "swap32",
+    "swap64",
+    "cas32",
+    "cas64",
+    "cas128",
+)  # NVML_PCIE_ATOMICS_CAP_*, by bit
+MAX_SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # NVML_PCIE_LINK_MAX_SPEED_*, by number
+
+
+class PcieErrors(Section):
+    """Since the driver was loaded. Only growth counts: a healthy H100 showed 150 replays."""
+
+    replay_counter: Seen[int] = counter(
+        "Each is a packet sent again: a marginal riser or slot costs bandwidth before it costs the link",
+        "NVML_FI_DEV_PCIE_REPLAY_COUNTER",
+        trouble=True,
+    )
+    replay_rollover_counter: Seen[int] = counter(
+        "Four failed replays in a row make the link retrain, and everything wait",
+        "NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER",
+        trouble=True,
+    )
+    l0_to_recovery: Seen[int] = counter(
+        "Times that the link left its working state to retrain", "NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER", trouble=True
+    )
+    correctable: Seen[int] = counter(
+        "Wiring rated for a slower generation gave 210-240 of them a second",
+        "NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS",
+        trouble=True,
+    )
+    naks_received: Seen[int] = counter(
+        "The host refused packets of the GPU", "NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED", trouble=True
+    )
+    naks_sent: Seen[int] = counter(
+        "The GPU refused packets of the host", "NVML_FI_DEV_PCIE_COUNT_NAKS_SENT", trouble=True
+    )
+    receiver: Seen[int] = counter(
+        "The signal itself was not understood: cable, riser or connector",
+        "NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR",
+        trouble=True,
+    )
+    bad_tlp: Seen[int] = counter("Data packets that arrived damaged", "NVML_FI_DEV_PCIE_COUNT_BAD_TLP", trouble=True)
+    bad_dllp: Seen[int] = counter(
+        "Link-level packets that arrived damaged", "NVML_FI_DEV_PCIE_COUNT_BAD_DLLP", trouble=True
+    )
+    lcrc: Seen[int] = counter(
+        "Packets whose link checksum did not fit", "NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR", trouble=True
+    )
+    lane: Seen[int] = counter(
+        "Errors of single lanes: the next step is a narrower link", "NVML_FI_DEV_PCIE_COUNT_LANE_ERROR", trouble=True
+    )
+    non_fatal: Seen[int] = counter(
+        "A transaction was lost, the link was not", "NVML_FI_DEV_PCIE_COUNT_NON_FATAL_ERROR", trouble=True
+    )
+    fatal: Seen[int] = counter("The link itself became unreliable", "NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR", trouble=True)
+    unsupported_request: Seen[int] = counter(
+        "Requests that nobody answers, as after a wrong mapping of peers", "NVML_FI_DEV_PCIE_COUNT_UNSUPPORTED_REQ"
+    )
+
+
+class Pcie(Section):
+    """Names are those of `nvidia-smi --query-gpu`: pcie.link.gen.current is pcie/link_gen_current."""
+
+    link_gen_current: Seen[int] = state(
+        "A link stuck at a lower generation slows every copy: Gen2 for 3.5 h of training went unseen. At idle a lower "
+        "one is how consumer and workstation boards save power",
+        "nvmlDeviceGetCurrPcieLinkGeneration",
+        settled="gpu busy",
+    )
+    link_gen_max: Seen[int] = config(
+        "What GPU and slot can do together: a riser, a BIOS option or another slot lowers it",
+        "nvmlDeviceGetMaxPcieLinkGeneration",
+    )
+    link_gen_gpumax: Seen[int] = identity(
+        "What the GPU alone could do", "nvmlDeviceGetGpuMaxPcieLinkGeneration", context=True
+    )
+    link_width_current: Seen[int] = state(
+        "Lanes do not come and go with load: fewer of them is a seat, a riser or a shared slot, and x4 beside x8 cost "
+        "15 % of tensor-parallel decode",
+        "nvmlDeviceGetCurrPcieLinkWidth",
+        "lanes",
+        settled="always",
+    )
+    link_width_max: Seen[int] = config(
+        "What GPU and slot can do together; some clouds wire 8 of 16 lanes for good",
+        "nvmlDeviceGetMaxPcieLinkWidth",
+        "lanes",
+    )
+    link_speed: Seen[int] = state(
+        "The same as the generation, in what a lane carries",
+        "nvmlDeviceGetPcieSpeed",
+        "MT/s",
+        settled="gpu busy",
+        follows=("gpu/*/pcie/link_gen_current",),
+    )
+    link_speed_max: Seen[int] = config(
+        "The most that a lane can carry here",
+        "nvmlDeviceGetPcieLinkMaxSpeed",
+        "MT/s",
+        context=True,
+        follows=("gpu/*/pcie/link_gen_max",),
+    )
+    atomics_outbound: Seen[tuple[str, ...]] = state(
+        "Atomic operations that the GPU may send: without them peers and host are synchronised by slower means",
+        "NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK",
+        settled="always",
+    )
+    atomics_inbound: Seen[tuple[str, ...]] = state(
+        "Atomic operations that the GPU takes from others", "NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK", settled="always"
+    )
+    numa_node: Seen[int] = state(
+        "Host memory and threads of another node reach the GPU over the link between sockets",
+        f"{DEVICES}/*/numa_node",
+        settled="always",
+    )
+    errors: PcieErrors = PcieErrors()
+
+
+def read_pcie(device: Device) -> Pcie:
+    return read_each(
+        Pcie,
+        device.answer,
+        link_speed_max=then(device.answer("nvmlDeviceGetPcieLinkMaxSpeed"), _max_speed),
+        atomics_outbound=then(device.answer("NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK"), atomics),
+        atomics_inbound=then(device.answer("NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK"), atomics),
+        numa_node=then(device.host.number(f"{DEVICES}/{device.key}/numa_node"), _node),
+        errors=_errors(device),
+    )
+
+
+def sample_pcie(device: Device) -> Pcie:
+    """What a sample asks of the link."""
+    return Pcie(
+        link_gen_current=device.answer("nvmlDeviceGetCurrPcieLinkGeneration"),
+        link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
+        errors=PcieErrors(replay_counter=device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")),
+    )
+
+
+def _errors(device: Device) -> PcieErrors:
+    field = device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")
+    older = device.answer("nvmlDeviceGetPcieReplayCounter")
+    return read_each(PcieErrors, device.answer, replay_counter=older if isinstance(field, Gap) else field)
+
+
+def atomics(mask: int) -> Seen[tuple[str, ...]]:
+    """The operations of a mask of NVML_PCIE_ATOMICS_CAP_*; bits that nvml.h did not have yet by their numbers."""
+    known = (word for bit, word in enumerate(ATOMICS) if mask >> bit & 1)
+    newer = (f"unknown ({bit})" for bit in range(len(ATOMICS), mask.bit_length()) if mask >> bit & 1)
+    return (*known, *newer)
+
+
+def _max_speed(number: int) -> Seen[int]:
+    """nvml.h calls it both a speed and one of an enumeration; no speed is as small as an enumerator."""
+    if number >= len(MAX_SPEEDS):
+        return number
+    return MAX_SPEEDS[number] or UNSUPPORTED
+
+
+def _node(number: int) -> Seen[int]:
+    return Gap("unsupported", "the firmware names no node") if number < 0 else number
