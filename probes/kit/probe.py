@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -61,7 +61,7 @@ def probe(
     of: Of,
     budget: float = 1.0,
     cadence: Cadence = "border",
-    sample: Callable[[Host, Target], S] | None = None,
+    sample: Callable[[Host, Target], Any] | None = None,
     asks_nvml: bool = False,
 ) -> Callable[[Callable[[Host, Target], S]], Probe[S]]:
     """Makes a function (Host, Target) -> Section the Probe of its module.
