@@ -55,7 +55,7 @@ SETTINGS: Final = (
         nvmlDeviceGetPowerManagementLimit nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetPowerManagementDefaultLimit
         nvmlDeviceGetPowerManagementLimitConstraints nvmlDeviceGetPowerSource nvmlDeviceGetAutoBoostedClocksEnabled
         nvmlDeviceWorkloadPowerProfileGetCurrentProfiles nvmlDeviceGetSupportedClocksEventReasons
-        nvmlDeviceGetNumFans nvmlDeviceGetC2cModeInfoV nvmlDeviceGetBAR1MemoryInfo
+        nvmlDeviceGetNumFans nvmlDeviceGetDisplayActive nvmlDeviceGetC2cModeInfoV nvmlDeviceGetBAR1MemoryInfo
         nvmlDeviceGetConfComputeMemSizeInfo nvmlDeviceGetConfComputeProtectedMemoryUsage"""
     ),
     *_each("nvmlDeviceGetMaxClockInfo", 0, 1, 2, 3),
@@ -67,6 +67,7 @@ SETTINGS: Final = (
     *_each("nvmlDeviceGetAPIRestriction", 0, 1),
     # NVML_TEMPERATURE_THRESHOLD_*: shutdown, slowdown, memory, GPU, acoustic
     *_each("nvmlDeviceGetTemperatureThreshold", 0, 1, 2, 3, 5),
+    *_each("nvmlDeviceGetFanControlPolicy_v2", 0),
 )
 
 NOW: Final = (
@@ -81,7 +82,7 @@ NOW: Final = (
 """What moves all the time: of a snapshot, and all that a sample asks (with NOW_FIELDS)."""
 
 NOW_FIELDS: Final = (
-    74, 76, 269, 270, 271,  # NVML_FI_DEV_CLOCKS_EVENT_REASON_*: time spent, us
+    74, 76, 269, 270, 271,  # NVML_FI_DEV_CLOCKS_EVENT_REASON_*: time spent, ns
     75, 77, 79,  # NVML_FI_DEV_PERF_POLICY_*, which older drivers have
     82,  # memory temperature, C
     185, 186,  # power: mean, instant, mW
@@ -92,7 +93,8 @@ MARGINS: Final = _plain("nvmlDeviceGetMarginTemperature nvmlDeviceGetFanSpeed")
 
 FIELD_VALUES: Final = (
     187, 188, 189, 190, 192,  # power limits of the GPU: least, most, default, current, requested
-    (186, 1), (190, 1), (192, 1),  # draw and limits of the module, where a GPU shares it with a CPU
+    (186, 1), (187, 1), (188, 1), (189, 1), (190, 1), (192, 1),  # of the module, where a GPU shares it with a CPU
+    (185, 2),  # draw of the memory
     193, 194, 195, 196,  # temperature thresholds as margins, C
     95, 169, 173, 174, 175, 176, 177, 178, 179, 180, 181, 182, 183,  # PCIe errors
     228, 229,  # PCIe atomics
@@ -188,7 +190,7 @@ SNAPSHOT_PHASES: Final = (
 )
 """Each phase is asked of every device before the next one begins; then MIG devices, links, and pairs."""
 
-SAMPLE: Final = (*NOW, (FIELDS, NOW_FIELDS))
+SAMPLE: Final = (*NOW, *_each("nvmlDeviceGetMaxClockInfo", 1), (FIELDS, NOW_FIELDS))
 
 FALLBACKS: Final = {
     "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",  # renamed with R535
