@@ -60,6 +60,8 @@ class CatalogFact(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: int
     private: bool
     follows: tuple[str, ...]
+    tells: Settled | None
+    trouble: bool
     restore: str
     renamed_from: tuple[str, ...]
 
@@ -157,6 +159,8 @@ def _asides(fact: CatalogFact) -> str:
     asides = [
         "context for other facts, never a suspect" if fact.context else "",
         "leaves the host only as a keyed digest" if fact.private else "",
+        f"tells whether this is: {fact.tells}" if fact.tells else "",
+        "told where it grew in one of two runs" if fact.trouble else "",
         f"earlier called {', '.join(fact.renamed_from)}" if fact.renamed_from else "",
     ]
     return "".join(f"; {aside}" for aside in asides if aside)
@@ -207,7 +211,7 @@ def _kind_cell(fact: CatalogFact) -> str:
 
 
 def _condition(fact: CatalogFact) -> str:
-    return f"while {fact.settled}" if fact.kind == "state" and not fact.lasting else ""
+    return "" if fact.settled == "always" else f"while {fact.settled}"
 
 
 def _type_cell(fact: CatalogFact) -> str:

@@ -68,6 +68,17 @@ def leaves(section: Section, names: tuple[str, ...] = ()) -> Iterator[Leaf]:
             yield from _leaves_of(section.__facts__[field], value, at)
 
 
+def seen(value: Any) -> int:
+    """Lasting facts with a value: 1 for a plain one, all that a section or collection holds, itself included."""
+    if isinstance(value, Gap):
+        return 0
+    if isinstance(value, Section):
+        return sum(leaf.fact.lasting and not isinstance(leaf.value, Gap) for leaf in leaves(value))
+    if isinstance(value, Map):
+        return 1 + sum(seen(item) for item in value.items.values())
+    return 1
+
+
 def _leaves_of(fact: Fact, value: Any, at: tuple[str, ...]) -> Iterator[Leaf]:
     if not isinstance(value, Map):
         yield Leaf(at, fact, value)

@@ -26,9 +26,13 @@ class CgroupUsage(Section):
         "A quota counts as a cause only where it bound: each of these periods ended with threads stopped",
         "cpu.stat",
         "periods",
+        trouble=True,
     )
     throttled_usec: Seen[int] = counter(
-        "Time for which the quota held CPUs back, summed over them", "cpu.stat throttled_usec, throttled_time", "us"
+        "Time for which the quota held CPUs back, summed over them",
+        "cpu.stat throttled_usec, throttled_time",
+        "us",
+        trouble=True,
     )
     memory_current: Seen[int] = telemetry(
         "How near the group is to memory.max; its page cache counts", "memory.current, memory.usage_in_bytes", "B"
@@ -40,6 +44,7 @@ class CgroupUsage(Section):
         "high and max: reclaim or throttling at the limit; oom_kill: somebody died of it",
         "memory.events, memory.failcnt, memory.oom_control",
         "events",
+        trouble=True,
     )
 
 

@@ -62,4 +62,5 @@ def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
     side = subject(found)
     run = side.attempts[-1]
     state = state_of(run.closed, is_alive(Host(), run.opened.opener))
-    return document(run, state, side.state, invocation.types({key.area for key in side.state.sections}))
+    areas = {*(key.area for key in side.state.sections), *(path.partition("/")[0] for path in side.state.samples)}
+    return document(run, state, side.state, invocation.types(areas))

@@ -45,7 +45,7 @@ class Paired(msgspec.Struct, frozen=True):
 
 
 class Unsteady(msgspec.Struct, frozen=True):
-    """The value of a fact that changed while the run ran."""
+    """The value of a fact that changed while the run ran. Of a state that samples saw: the two that it held most."""
 
     first: Any
     last: Any
@@ -102,7 +102,8 @@ class Folded(msgspec.Struct, frozen=True, kw_only=True):
 class NotKnown(msgspec.Struct, frozen=True):
     """A fact, or with empty names a whole section, that cannot be compared.
 
-    a, b: `seen`, or the code of the gap, or the outcome of the section.
+    a, b: `seen`, or the code of the gap, or the outcome of the section, or `too few samples`.
+    detail: the gap's or the outcome's. says: a sentence for whoever reads it, instead.
     """
 
     key: Key
@@ -110,6 +111,7 @@ class NotKnown(msgspec.Struct, frozen=True):
     a: str
     b: str
     detail: str = ""
+    says: str = ""
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from fingerprint.diff.followers import leaders
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.diff.pairing import SectionPair, pair_sections
 from fingerprint.diff.section import Compared, compare_sections
+from fingerprint.diff.too_few import hardly_counted
 from fingerprint.runs.effective import Effective
 from probes.kit.facts import Fact, Gap
 from probes.kit.paths import parse_glob
@@ -34,7 +35,10 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
         pairing=(*_hosts(a, b), *(p for found in compared for p in found.pairing)),
         changes=tuple(folded),
         intended=tuple(intended),
-        not_known=tuple(unknown for found in compared for unknown in found.not_known),
+        not_known=(
+            *(unknown for found in compared for unknown in found.not_known),
+            *hardly_counted(a.samples, b.samples, known),
+        ),
         ruled_out={area: count for area, count in ruled_out.items() if count},
     )
 

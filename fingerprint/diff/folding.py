@@ -41,8 +41,11 @@ def _hidden(change: Change) -> Hashable:
 
 
 def text_of(group: Sequence[Change]) -> str:
-    """The path of one change; of several, the path with `*` where they differ."""
-    paths = [change.path for change in group]
+    return starred([change.path for change in group])
+
+
+def starred(paths: Sequence[FactPath]) -> str:
+    """The one path; of several of one length, the path with `*` where they differ."""
     if len(paths) == 1:
         return str(paths[0])
     return "/".join("*" if len(set(part)) > 1 else str(FactPath(part[:1])) for part in zip(*paths, strict=True))

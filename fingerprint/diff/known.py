@@ -1,9 +1,11 @@
 """What this release knows of an area or a fact by its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 
-from fingerprint.sections import declared
+from fingerprint.places import facts_of, place_of
+from fingerprint.snapshot import Key
+from fingerprint.walk import Names
 from probes.kit.facts import Fact, Section
 from probes.kit.paths import FactPath
 from probes.kit.probe import Probe, areas, discover
@@ -21,12 +23,6 @@ def probe_of(area: str) -> Probe[Section] | None:
 
 
 @cache
-def facts_of(cls: type[Section]) -> Mapping[tuple[str, ...], Fact]:
-    """Facts by names; `*` stands for a collection's key."""
-    return {names: fact for names, fact, _ in declared(cls)}
-
-
-@cache
 def waits_to_settle(cls: type[Section]) -> bool:
     """Whether some state of this section may only be compared under load."""
     return any(fact.kind == "state" and not fact.lasting for fact in facts_of(cls).values())
@@ -38,15 +34,16 @@ def holds_devices(cls: type[Section]) -> bool:
     return any("*" in names and names[-1] in UNIT_FACTS for names in facts_of(cls))
 
 
+def split(path: FactPath, known: ProbeOf = probe_of) -> tuple[Key, Names]:
+    """The section that a path lies in, and the names below it; of an area that nobody knows, as of the host."""
+    probe = known(path[0])
+    if probe is None or probe.of == "host":
+        return Key(path[0]), tuple(path[1:])
+    return Key(path[0], path[1]), tuple(path[2:])
+
+
 def fact_at(path: FactPath, known: ProbeOf = probe_of) -> Fact | None:
     """The fact that a path leads to; None where this release declares none."""
     probe = known(path[0])
-    if probe is None:
-        return None
-    names = path[1:] if probe.of == "host" else path[2:]
-    facts = facts_of(probe.section)
-    return next((fact for pattern, fact in facts.items() if _fits(names, pattern)), facts.get(tuple(names[:-1])))
-
-
-def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    return len(names) == len(pattern) and all(p in ("*", n) for n, p in zip(names, pattern, strict=True))
+    place = place_of(probe.section, split(path, known)[1]) if probe else None
+    return place.fact if place else None

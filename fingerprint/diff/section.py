@@ -4,7 +4,7 @@ Every lasting fact of A or B ends in exactly one place: among the changes, not k
 that came or went consists of, and the key set that it came to, are told by that item.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,11 +13,13 @@ from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
 from fingerprint.diff.known import holds_devices, waits_to_settle
 from fingerprint.diff.pairing import SectionPair, under_keys_of
-from fingerprint.diff.settling import settled
-from fingerprint.diff.tally import seen, seen_in
+from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired
+from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
+from fingerprint.diff.tally import seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
+from fingerprint.lost import is_below, told_whole
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
-from fingerprint.sections import Blob, blob_of
+from fingerprint.sections import Blob, blob_of, seen
 from fingerprint.snapshot import Key
 from fingerprint.walk import MISSING, Difference, Names, differences, spread, value_at, without
 from probes.kit.facts import NOT_READ, Document, Gap, Section
@@ -92,26 +94,46 @@ class _Walk:
         self.spreads: dict[tuple[str | None, ...], int] = {}
 
     def compared(self) -> Compared:
-        found = list(differences(self.left, self.right))
+        found, lost = told_whole([*differences(self.left, self.right)], self.left, self.right)
         told = [self._as_given(d) for d in found]
         equal = [d for d, answer in zip(found, told, strict=True) if answer is None]
         differing = [d for d in told if d is not None]
-        states = settled(*self.standing, self.probe.section)
+        states = self._states([*lost, *self.a.unsteady, *self.b.unsteady])
+        changed = (self._change(d) for d in differing if not is_unknown(d))
         return Compared(
-            changes=(
-                *(self._change(d) for d in (*differing, *states.changed) if not is_unknown(d)),
-                *self._unsteady(),
-                *(self._unsettled(d) for d in states.unlike),
-            ),
-            not_known=(
-                *_unread(self.key, *self.standing),
-                *_same_gaps(self.key, self._blob(0), self._blob(1)),
-                *(_not_known(self.key, d) for d in (*differing, *states.unknown) if is_unknown(d)),
-                *(_alike_at_rest(self.key, d) for d in states.alike),
-            ),
-            ruled_out=self._blob(0).seen - seen_in(found) + sum(seen(d.before) for d in equal) + len(states.equal),
+            changes=(*changed, *self._unsteady(), *self._of_states(states)),
+            not_known=tuple(self._unknown([d for d in differing if is_unknown(d)], lost, states)),
+            ruled_out=self._seen_equal(found, lost) + sum(seen(d.before) for d in equal) + len(states.equal),
             pairing=self.pairing,
         )
+
+    def _seen_equal(self, found: Sequence[Difference], lost: Sequence[Names]) -> int:
+        elsewhere = [d for d in found if d.names not in lost]
+        return self._blob(0).seen - seen_in(elsewhere) - sum(seen(value_at(self.left, item)) for item in lost)
+
+    def _unknown(self, found: Sequence[Difference], lost: Sequence[Names], states: Settled) -> Iterator[NotKnown]:
+        yield from _unread(self.key, *self.standing)
+        yield from (n for n in _same_gaps(self.key, self._blob(0), self._blob(1)) if not is_below(n.names, lost))
+        yield from (_not_known(self.key, d) for d in found)
+        yield from (_not_known(self.key, *state) for state in states.unknown)
+        yield from (_alike_at_rest(self.key, state) for state in states.alike)
+
+    def _states(self, told: Sequence[Names]) -> Settled:
+        """Those that settle under load; none of an item that is told already."""
+        states = settled(*self.standing, self.probe.section, self.pairing, told)
+        self.spreads.update(states.spread)
+        return states
+
+    def _of_states(self, states: Settled) -> Iterator[Change]:
+        yield from (self._change(*state) for state in states.changed)
+        for d, says in states.unsteady:
+            x, y = d.before, d.after
+            alike = isinstance(x, Unsteady) and isinstance(y, Unsteady) and {x.first, x.last} == {y.first, y.last}
+            change = self._made(d, "changed during the run", x, y, says)
+            yield msgspec.structs.replace(change, context=change.context or alike)
+        for d, says in states.unlike:
+            needed = f"compared only while {d.fact.settled}"
+            yield self._made(d, "not comparable", d.before, d.after, f"{needed}; {says}" if says else needed)
 
     def _blob(self, side: int) -> Blob:
         """Of what was walked: the stored one, unless something was taken out or laid over."""
@@ -132,12 +154,16 @@ class _Walk:
             return d._replace(before=NOT_READ if a else d.before, after=d.after if a else NOT_READ)
         return None if x == y else d._replace(before=x, after=y)
 
-    def _change(self, d: Difference) -> Change:
+    def _change(self, d: Difference, says: str = "") -> Change:
         verdict = verdict_of(d, of_process=self.probe.of == "process")
         before, after = d.before, d.after
         if isinstance(before, Document) and isinstance(after, Document):
             before, after = changed_parts(before, after)
-        says = "the digests were made under two redaction keys" if verdict == "not comparable" else ""
+        before, after = _brief(before, after), _brief(after, before)
+        if verdict == "not comparable":
+            says = "the digests were made under two redaction keys"
+        if is_retired(before) or is_retired(after):
+            d, says = d._replace(fact=following_releases(d.fact)), NO_LONGER if is_retired(after) else NEWLY
         return self._made(d, verdict, before, after, says)
 
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
@@ -162,28 +188,38 @@ class _Walk:
             x, y = _side(self.a, names), _side(self.b, names)
             d = self.a.unsteady.get(names) or self.b.unsteady[names]
             alike = isinstance(x, Unsteady) and x == y
-            change = self._made(d, "changed during the run", x, y, "it changed alike in both runs" if alike else "")
+            says = "it changed alike in both runs" if alike else ""
+            change = self._made(d, "changed during the run", _brief(x, y), _brief(y, x), says)
             yield msgspec.structs.replace(change, context=change.context or alike)
 
-    def _unsettled(self, d: Difference) -> Change:
-        return self._made(d, "not comparable", d.before, d.after, f"compared only while {d.fact.settled}")
+
+def _not_known(key: Key, d: Difference, says: str = "") -> NotKnown:
+    detail = _gap_detail(d.after) or _gap_detail(d.before)
+    return NotKnown(key, d.names, _code(d.before), _code(d.after), detail, says)
 
 
-def _not_known(key: Key, d: Difference) -> NotKnown:
-    return NotKnown(key, d.names, _code(d.before), _code(d.after), _gap_detail(d.after) or _gap_detail(d.before))
-
-
-def _alike_at_rest(key: Key, d: Difference) -> NotKnown:
-    return NotKnown(key, d.names, "seen", "seen", f"equal, and read while not {d.fact.settled}")
+def _alike_at_rest(key: Key, state: Told) -> NotKnown:
+    says = f"equal, and read while not {state.difference.fact.settled}"
+    return NotKnown(key, state.difference.names, "seen", "seen", "", f"{says}; {state.says}" if state.says else says)
 
 
 def _side(resolved: Resolved, names: Names) -> Any:
     change = resolved.unsteady.get(names)
-    return Unsteady(change.before, change.after) if change else value_at(resolved.section, names)
+    if change is None:
+        return value_at(resolved.section, names)
+    return Unsteady(_brief(change.before, change.after), change.after)
+
+
+def _brief(value: Any, other: Any) -> Any:
+    """Of an item that was lost on the other side, or while a run ran, nothing is told but that it was there."""
+    lost = other.last if isinstance(other, Unsteady) else other
+    return "seen" if isinstance(value, Section) and isinstance(lost, Gap) and lost.code == "lost" else value
 
 
 def _code(value: Any) -> str:
-    return value.code if isinstance(value, Gap) else "seen"
+    if isinstance(value, Gap):
+        return value.detail if value is TOO_FEW else value.code
+    return "seen"
 
 
 def _is_silent(given: Any) -> bool:

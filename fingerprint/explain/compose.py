@@ -2,26 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fingerprint.diff.changes import SEEN_TO_CHANGE, Changes, Folded
 from fingerprint.diff.compare import compare
-from fingerprint.diff.known import ProbeOf, fact_at, probe_of
+from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
+from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
-from fingerprint.explain.observed import Observed, level, notable, observed, reset
+from fingerprint.explain.observed import Observed, notable, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
-from fingerprint.explain.rank import TROUBLE, Ranked, rank
+from fingerprint.explain.rank import Ranked, rank
 from fingerprint.explain.sameness import comparable
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
 from fingerprint.explain.unknown import not_known, ruled_out, unread
 from fingerprint.noise import Learned
+from fingerprint.runs.borders import grown_between
+from fingerprint.runs.effective import Samples
 from fingerprint.runs.run import Run
-from probes.kit.paths import parse_path
 
 ExitOn = Literal["any", "facts", "metrics", "nothing"]
 
@@ -42,31 +44,50 @@ def explain(
     """
     if a.last is None or b.last is None:
         a, b = of_host(a), of_host(b)
-    seen = observed(a.state.samples, b.state.samples, known)
+    changes = compare(a.state, b.state, waivers=waivers, known=known)
+    devices = changes.pairing[1:]  # behind the pair of hosts
+    seen = observed(a.state.samples, under_keys_of_a(b.state.samples, devices), known)
     noise = shared(noise, a, b)
-    apart = apart_from_noise(compare(a.state, b.state, waivers=waivers, known=known), notable(seen), seen, noise)
-    return _answers(a, b, seen, apart, metric_changes(a, b, history, metric), own_noise(noise, apart), known)
+    apart = apart_from_noise(changes, notable(seen), seen, noise)
+    x, y = (_between(side, known) for side in (a, b))
+    every = (*seen, *observed(x, under_keys_of_a(y, devices), known))
+    resets = reset({**x, **a.state.samples}, {**y, **b.state.samples})
+    counters = (*grew(every, known), *was_reset(resets, known))
+    found = _Found(every, counters, apart, own_noise(noise, apart))
+    return _answers(a, b, found, metric_changes(a, b, history, metric), known)
+
+
+def _between(side: Subject, known: ProbeOf) -> Samples:
+    """What grew from border to border of its run."""
+    return grown_between(side.state, lambda area: probe.section if (probe := known(area)) else None)
+
+
+class _Found(NamedTuple):
+    """What both sides say beside each other. seen: what grew from border to border included."""
+
+    seen: tuple[Observed, ...]
+    counters: tuple[ChangedFact, ...]
+    apart: Told
+    own: OwnNoise | None
 
 
 def _answers(
     a: Subject,
     b: Subject,
-    seen: tuple[Observed, ...],
-    apart: Told,
+    found: _Found,
     metrics: tuple[MetricChange, ...],
-    own: OwnNoise | None,
     known: ProbeOf,
 ) -> Diff:
     """What the Diff says in one field by what it says in the others."""
-    changes = apart.changes
-    suspects = _suspects(changes, held_against(rank(changes, seen), a, b, known), a, b)
+    changes = found.apart.changes
+    suspects = _suspects(changes, held_against(rank(changes, found.seen), a, b, known), a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
-    told = (*(changed_fact(folded, ranks) for folded in changes.changes), *_counters(a, b, seen, known))
+    told = (*(changed_fact(folded, ranks) for folded in changes.changes), *found.counters)
     same = comparable(a, b, changes)
     held = held_up(a, b, known)
-    ruled, unknown = ruled_out(changes), not_known(changes)
+    ruled, unknown = ruled_out(changes), not_known(changes, known)
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
-    otherwise = unchanged(ruled.count, unread(changes), intended) + aside(apart)
+    otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
     return Diff(
         schema=SCHEMA,
         headline=headline(foreword(a, b, same, metrics), metrics, suspects, told, otherwise, told_first(held)),
@@ -79,8 +100,8 @@ def _answers(
         held_up=tuple(each.line for each in held),
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
-        during=apart.during,
-        own_noise=own,
+        during=found.apart.during,
+        own_noise=found.own,
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
@@ -104,26 +125,6 @@ def _followers(changes: Iterable[Folded]) -> Mapping[str, Sequence[str]]:
 def _order(change: ChangedFact) -> tuple[bool, int, bool, str]:
     """What changed during a run is said first, then by suspect, its consequences behind it; context last."""
     return change.context, change.suspect or len(change.fact) + 10_000, change.follows is not None, change.fact
-
-
-def _counters(a: Subject, b: Subject, seen: Iterable[Observed], known: ProbeOf) -> Iterable[ChangedFact]:
-    """Counters of trouble that stood still in one run only, and counters that fell."""
-    for o in seen:
-        if o.path in TROUBLE and bool(level(o.a)) != bool(level(o.b)):
-            yield _counter(o.path, "grew", (round(level(o.a), 3), round(level(o.b), 3)), f"{o.unit or 'count'}/s")
-    for path in reset(a.state.samples, b.state.samples):
-        fact = fact_at(parse_path(path), known)
-        yield _counter(path, "was reset", (None, None), fact.unit if fact else "")
-
-
-def _counter(
-    path: str, verdict: Literal["grew", "was reset"], sides: tuple[float | None, float | None], unit: str
-) -> ChangedFact:
-    return ChangedFact(
-        fact=path, kind="counter", verdict=verdict, before=sides[0], after=sides[1], unit=unit, on="", values={},
-        follows=None, suspect=None, context=False,
-        says="growth while the run ran" if verdict == "grew" else "the counter fell while a run ran",
-    )  # fmt: skip
 
 
 def exit_status(diff: Diff, exit_on: ExitOn = "any") -> int:

@@ -175,11 +175,15 @@ class RuledOut(Contract, frozen=True):
 
 
 class Unknown(Contract, frozen=True):
-    """A fact, or a section that failed whole, without a value on one side or both: `seen`, or the gap's code."""
+    """What has no value on one side or both: a fact, a glob of several alike, or a section that failed whole.
+
+    a, b: `seen`, the gap's code, the section's outcome, or `too few samples`. facts: how many the line stands for.
+    """
 
     fact: str
     a: str
     b: str
+    facts: int
     says: str
 
 

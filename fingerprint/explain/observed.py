@@ -1,15 +1,18 @@
 """What was observed while both runs ran, side by side."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 import msgspec
 
+from fingerprint.diff.changes import Paired
 from fingerprint.diff.known import ProbeOf, fact_at
 from fingerprint.explain.contract import During
 from fingerprint.runs.effective import Samples
-from fingerprint.runs.record import Distribution, Growth
-from probes.kit.paths import parse_path
+from fingerprint.runs.record import Distribution, Growth, Sample
+from fingerprint.words import quantities
+from probes.kit.facts import Fact
+from probes.kit.paths import FactPath, parse_path
 
 CALM = 0.05
 """Share of the time that some task waited for a CPU up to which a host counts as idle enough to time a command."""
@@ -20,23 +23,45 @@ CPU_WAIT = "pressure/cpu/some/total"
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """A fact that was sampled in both runs."""
+    """A fact that was sampled in both runs. fact: None where this release declares none."""
 
     path: str
-    unit: str
+    fact: Fact | None
     a: Distribution | Growth
     b: Distribution | Growth
 
+    @property
+    def unit(self) -> str:
+        return self.fact.unit if self.fact else ""
+
 
 def observed(a: Samples, b: Samples, known: ProbeOf) -> tuple[Observed, ...]:
-    """Without who else was at work: that is told only of a run that was held up, by `held_up`."""
-    both = [path for path in a if path in b and not path.startswith("neighbours/")]
-    return tuple(Observed(path, _unit(path, known), a[path], b[path]) for path in both)
+    """Without who else was at work: that is told only of a run that was held up, by `held_up`. Nor states: what they
+    held is compared."""
+    found = []
+    for path, x in a.items():
+        y = b.get(path)
+        if _moves(x) and _moves(y) and type(x) is type(y) and not path.startswith("neighbours/"):
+            fact = fact_at(parse_path(path), known)
+            found.append(Observed(path, fact, x, y))
+    return tuple(found)
 
 
-def _unit(path: str, known: ProbeOf) -> str:
-    fact = fact_at(parse_path(path), known)
-    return fact.unit if fact else ""
+def _moves(sample: Sample | None) -> TypeGuard[Distribution | Growth]:
+    return isinstance(sample, (Distribution, Growth))
+
+
+def under_keys_of_a(samples: Samples, pairing: Sequence[Paired]) -> Samples:
+    """Those of B, each device under the key of the one of A that it is paired with."""
+    keys = {pair.b: pair.a for pair in pairing if pair.b and pair.a != pair.b}
+    renamed = ((_renamed(parse_path(path), keys), sample) for path, sample in samples.items()) if keys else ()
+    return {path: sample for path, sample in renamed if path} if keys else samples
+
+
+def _renamed(path: FactPath, keys: Mapping[str, str]) -> str:
+    """Empty for what stands below a key that A has no device for."""
+    names = [keys.get(name, name) for name in path]
+    return str(FactPath(names)) if all(names) else ""
 
 
 def notable(seen: tuple[Observed, ...]) -> tuple[During, ...]:
@@ -76,10 +101,20 @@ def _plain(sample: Distribution | Growth) -> Any:
 
 
 def _says(o: Observed) -> str:
-    unit = f" {o.unit}" if o.unit else ""
+    words = quantities(level(o.a), level(o.b), o.unit)
     if isinstance(o.a, Growth):
-        return f"{level(o.a):.4g} -> {level(o.b):.4g}{unit} per second"
-    return f"median {level(o.a):.4g} -> {level(o.b):.4g}{unit}"
+        return f"{words} per second"
+    return f"median {words}{_left_out(o)}"
+
+
+def _left_out(o: Observed) -> str:
+    """`; 41 and 38 samples, 3 and 12 left out: not gpu busy`."""
+    if not (isinstance(o.a, Distribution) and isinstance(o.b, Distribution) and o.fact):
+        return ""
+    if not (o.a.left_out or o.b.left_out):
+        return ""
+    counts = f"{o.a.count} and {o.b.count} samples"
+    return f"; {counts}, {o.a.left_out} and {o.b.left_out} left out: not {o.fact.settled}"
 
 
 def waited_for_cpu(samples: Samples) -> float | None:

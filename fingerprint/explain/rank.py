@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fingerprint.diff.changes import Changes, Folded
+from fingerprint.diff.changes import Changes, Folded, Unsteady
 from fingerprint.explain.contract import Evidence, Likelihood
 from fingerprint.explain.observed import Observed, level
-from probes.kit.facts import Redacted
+from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import parse_glob
 
 # How often this kind of state was the confirmed cause (a verified fix or a maintainer's word) in 273 public
@@ -47,10 +47,9 @@ BINDS = (
     ),
     ("process/*/cgroup/memory_high", ("usage/main/cgroup/memory_events/high",)),
 )
-TROUBLE = frozenset(counter for _, counters in BINDS for counter in counters)
-"""They stand still on a host in order: one that grew in one run only is worth a line of its own."""
-
 BINDING, CAUGHT_IN_THE_ACT, UNBOUND = 0.5, 0.45, -0.3
+LOST = 1.0
+"""A device that went while the run ran leads before all else: whatever ran on it broke off."""
 PRIVATE = -0.05
 """A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
 KIND = {"config": 0.02, "identity": 0.01}
@@ -78,12 +77,20 @@ def _ranked(change: Folded, seen: Sequence[Observed]) -> Ranked:
     score += BINDING if evidence else UNBOUND if against else 0
     score += PRIVATE if _is_private(change) else 0
     score += CAUGHT_IN_THE_ACT if change.first.verdict == "changed during the run" else 0
+    score += LOST if _was_lost(change) else 0
     likelihood: Likelihood = "likely" if evidence else "unlikely" if against else "possible"
     return Ranked(change, round(min(1.0, max(0.01, score)), 3), likelihood, evidence, against)
 
 
 def _is_private(change: Folded) -> bool:
     return isinstance(change.first.before, Redacted) or isinstance(change.first.after, Redacted)
+
+
+def _was_lost(change: Folded) -> bool:
+    """Whether the device itself is what went, in one of the runs."""
+    sides = (change.first.before, change.first.after)
+    last = [side.last for side in sides if isinstance(side, Unsteady)]
+    return change.first.pattern[-1:] == (None,) and any(isinstance(value, Gap) for value in last)
 
 
 def prior(change: Folded) -> int:

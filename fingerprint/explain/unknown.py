@@ -1,7 +1,20 @@
 """What was ruled out, and what is not known with what to do about it."""
 
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
 from fingerprint.diff.changes import Changes, NotKnown
+from fingerprint.diff.folding import starred
+from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import Group, RuledOut, Unknown
+from fingerprint.places import facts_of, pattern_of
+from fingerprint.walk import Names
+
+LEAST = 3
+"""Facts of an item at least, and more than half of them, that are told as one."""
 
 # Remedy by gap code or outcome; the first that either side has counts.
 REMEDIES = {
@@ -29,12 +42,16 @@ def ruled_out(changes: Changes) -> RuledOut:
     return RuledOut(count=sum(changes.ruled_out.values()), groups=groups, absent=absent)
 
 
-def not_known(changes: Changes) -> tuple[Unknown, ...]:
-    """What could have been known first."""
+def not_known(changes: Changes, known: ProbeOf) -> tuple[Unknown, ...]:
+    """What could have been known first. Of an item most of which is unknown for one reason that is one line, as is what
+    is unknown alike of several items."""
     order = list(REMEDIES)
-    unknown = (u for u in changes.not_known if not _in_neither(u))
+    unknown = [u for u in changes.not_known if not _in_neither(u)]
     found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
-    return tuple(_line(unknown) for unknown in found)
+    groups: dict[Hashable, list[_Line]] = defaultdict(list)
+    for line in _lines(found, known):
+        groups[line.likeness].append(line)
+    return tuple(_told(group) for group in groups.values())
 
 
 def unread(changes: Changes) -> tuple[str, ...]:
@@ -51,8 +68,73 @@ def _reason(unknown: NotKnown) -> str:
     return next((code for code in REMEDIES if code in (unknown.a, unknown.b)), "not_read")
 
 
-def _line(unknown: NotKnown) -> Unknown:
+class _Line(NamedTuple):
+    """A fact, or most facts of an item, whose names these are then. facts: how many."""
+
+    of: NotKnown
+    pattern: tuple[str | None, ...]
+    facts: int = 1
+
+    @property
+    def likeness(self) -> Hashable:
+        u = self.of
+        return u.key.area, u.key.root, self.pattern, self.facts > 1, u.a, u.b, _says(u)
+
+
+def _lines(found: Sequence[NotKnown], known: ProbeOf) -> Iterator[_Line]:
+    """In the order of `found`, an item where its first fact stood."""
+    items = _items(found, known)
+    told = set()
+    for u in found:
+        item = _item_of(u, known)
+        if not item or _alike(u, item) not in items:
+            yield _Line(u, _pattern(u, known))
+        elif _alike(u, item) not in told:
+            told.add(_alike(u, item))
+            yield _Line(replace(u, names=item), _pattern(u, known)[: len(item)], items[_alike(u, item)])
+
+
+def _items(found: Sequence[NotKnown], known: ProbeOf) -> Mapping[Hashable, int]:
+    """Items most of whose facts are unknown for one reason, and how many are."""
+    alike = Counter(_alike(u, item) for u in found if (item := _item_of(u, known)))
+    sizes = {_alike(u, item): _size(u, len(item), known) for u in found if (item := _item_of(u, known))}
+    return {likeness: count for likeness, count in alike.items() if count >= LEAST and 2 * count > sizes[likeness]}
+
+
+def _alike(u: NotKnown, item: Names) -> Hashable:
+    return u.key, item, u.a, u.b, u.detail, u.says
+
+
+def _pattern(u: NotKnown, known: ProbeOf) -> tuple[str | None, ...]:
+    probe = known(u.key.area)
+    return pattern_of(probe.section, u.names) if probe else u.names
+
+
+def _item_of(u: NotKnown, known: ProbeOf) -> Names:
+    """Names up to the outermost key; empty outside of collections, and for an item itself."""
+    pattern = _pattern(u, known)
+    end = pattern.index(None) + 1 if None in pattern else 0
+    return u.names[:end] if end < len(u.names) else ()
+
+
+def _size(u: NotKnown, depth: int, known: ProbeOf) -> int:
+    """How many facts of such an item are compared, without those of items within."""
+    probe = known(u.key.area)
+    facts = facts_of(probe.section).items() if probe else ()
+    pattern = tuple("*" if name is None else name for name in _pattern(u, known)[:depth])
+    below = (f for names, f in facts if names[:depth] == pattern and "*" not in names[depth:])
+    return sum(fact.lasting or fact.kind == "state" for fact in below)
+
+
+def _told(group: Sequence[_Line]) -> Unknown:
+    first, facts = group[0], sum(line.facts for line in group)
+    path = starred([line.of.key.path(line.of.names) for line in group])
+    return Unknown(
+        fact=f"{path}/**" if first.facts > 1 else path, a=first.of.a, b=first.of.b, facts=facts, says=_says(first.of)
+    )
+
+
+def _says(unknown: NotKnown) -> str:
     """A fact's own detail names a file or an error; of a section it is all there is."""
-    says = unknown.detail if not unknown.names else ""
-    fact = str(unknown.key.path(unknown.names))
-    return Unknown(fact=fact, a=unknown.a, b=unknown.b, says=says or REMEDIES[_reason(unknown)])
+    detail = unknown.detail if not unknown.names else ""
+    return unknown.says or detail or REMEDIES[_reason(unknown)]

@@ -12,6 +12,9 @@ from fingerprint.report.layout import FACT, heading, indented, printed, rows, sa
 from fingerprint.words import before_after, in_words, quantity
 from probes.kit.paths import parse_glob, parse_path
 
+VALUES = 3
+"""Values that a state held beside the most frequent one, of which more are in the JSON."""
+
 
 def render(document: Mapping[str, Any], *, facts: str | None = None, width: int = 80, color: bool = False) -> str:
     """How it went, what it measured, and what was read; facts: a glob of those to list with their values."""
@@ -72,8 +75,26 @@ def _seen_during(samples: Mapping[str, Any], pattern: str) -> Iterator[ConsoleRe
 def _sampled(seen: Mapping[str, Any]) -> str:
     if seen["type"] == "growth":
         return f"grew by {seen['grown']} in {quantity(seen['seconds'], 's')}"
-    low, *_, middle, _, _, high = seen["quantiles"]
-    return f"median {middle:g}, {low:g} to {high:g}, {seen['count']} samples"
+    left_out = f", {seen['left_out']} left out: not {seen['condition']}" if seen["left_out"] else ""
+    if seen["type"] == "uncounted":
+        return f"0 samples{left_out}"
+    if seen["type"] == "held":
+        return f"{_held(seen)}{left_out}"
+    low, *_, middle, _, _, high = (quantity(value, seen["unit"]) for value in seen["quantiles"])
+    return f"median {middle}, {low} to {high}, {seen['count']} samples{left_out}"
+
+
+def _held(seen: Mapping[str, Any]) -> str:
+    """`16 in 38 of 41 samples, 8 in 3`."""
+    (first, times), *others = seen["values"]
+    count = sum(times for _, times in seen["values"]) + seen["others"]
+    rest = [f"{_worded(value, seen['unit'])} in {times}" for value, times in others[:VALUES]]
+    return ", ".join([f"{_worded(first, seen['unit'])} in {times} of {count} samples", *rest])
+
+
+def _worded(value: Any, unit: str) -> str:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return quantity(value, unit) if is_number else in_words(value)
 
 
 def _changed_during(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:

@@ -21,6 +21,7 @@ from fingerprint.explain.contract import (
     Pair,
     Side,
     Spread,
+    Unknown,
 )
 from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
 from fingerprint.report.suspects import suspects
@@ -249,9 +250,13 @@ def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading("Not known", "equal or not, nobody can tell")
     alike: dict[tuple[str, str, str], list[str]] = {}
     for unknown in diff.not_known:
-        alike.setdefault((unknown.a, unknown.b, unknown.says), []).append(unknown.fact)
+        alike.setdefault((unknown.a, unknown.b, unknown.says), []).append(_counted(unknown))
     yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:UNKNOWN]], indent=2)
     yield from _left_out(len(alike), UNKNOWN)
+
+
+def _counted(unknown: Unknown) -> str:
+    return unknown.fact if unknown.facts == 1 else f"{unknown.fact} ({unknown.facts} facts)"
 
 
 def _unknown(key: tuple[str, str, str], facts: list[str]) -> tuple[Text, str]:

@@ -5,11 +5,14 @@ from typing import Any
 
 import msgspec
 
+from fingerprint.places import place_of
+from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
 from fingerprint.runs.run import Run, State, ended
 from fingerprint.sections import leaves
 from fingerprint.snapshot import Key
 from probes.kit.facts import Section
+from probes.kit.paths import parse_path
 
 Types = Mapping[str, type[Section]]
 
@@ -35,13 +38,29 @@ def document(run: Run, state: State, standing: Effective, types: Types) -> dict[
             "good": run.good,
             "metrics": {name: whole(metric) for name, metric in run.metrics.items()},
             "workload": run.workload,
-            "samples": run.samples.facts if run.samples else {},
+            "samples": _samples(standing, types),
             "snapshots": run.snapshots,
             "troubles": run.troubles,
             "notes": run.notes,
         }
     )
-    return {**plain, "sections": {str(key): _section(key, it, types) for key, it in standing.sections.items()}}
+    sections = {str(key): _section(key, it, types) for key, it in standing.sections.items()}
+    return {**plain, "sections": sections}
+
+
+def _samples(standing: Effective, types: Types) -> dict[str, Any]:
+    """By fact path, with the fact's unit and condition; counters that were read at the borders alone included."""
+    found = {**grown_between(standing, types.get), **standing.samples}
+    return {path: {**msgspec.to_builtins(sample), **_about(path, types)} for path, sample in sorted(found.items())}
+
+
+def _about(path: str, types: Types) -> dict[str, str]:
+    """Empty where this release declares no such fact."""
+    area, *names = parse_path(path)
+    cls = types.get(area)
+    below = (tuple(names), tuple(names[1:])) if cls else ()  # of the host, or of a target
+    place = next((place for each in below if cls and (place := place_of(cls, each))), None)
+    return {"unit": place.fact.unit, "condition": place.fact.settled} if place else {"unit": "", "condition": "always"}
 
 
 def whole(struct: msgspec.Struct) -> dict[str, Any]:

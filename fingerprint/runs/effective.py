@@ -2,23 +2,35 @@
 
 A reading under load stands alone. Else `before` stands where it equals `after`; a fact that does not is
 *unsteady*, it changed during the run. What `run` gave to exec stands for `main` until a reading replaces it.
+States that settle in a condition are what the samples held that were taken while it did.
 Bodies stay undecoded until somebody resolves a section: most are pruned by digest.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 import msgspec
 
-from fingerprint.runs.record import Distribution, Growth
+from fingerprint.lost import told_whole
+from fingerprint.runs.record import Held, Moment, Sample, Uncounted
 from fingerprint.runs.run import Run
 from fingerprint.sections import Blob, blob_of, decoder_of
 from fingerprint.snapshot import NOTHING, Key, Outcome, Reading, Snapshot
 from fingerprint.walk import MISSING, Difference, Names, differences, overlaid, value_at
 from probes.kit.facts import NOT_READ, Gap, Section
+from probes.kit.paths import parse_path
 from probes.kit.probe import MAIN
 
-Samples = Mapping[str, Union[Distribution, Growth]]
+Samples = Mapping[str, Sample]
+Holding = Union[Held, Uncounted]
+
+
+class Borders(msgspec.Struct, frozen=True):
+    """The volatile halves of a section before and after, and the seconds between them."""
+
+    before: msgspec.Raw
+    after: msgspec.Raw
+    seconds: float
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +41,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     given       what exec was given; `blob` itself where there is no reading at all
     volatile    the other half, for states that settle only under load
     under_load  read while the command ran
+    held        what samples say of states, by names
+    borders     for counters that nobody sampled; None unless it was read before and after
     """
 
     outcome: Outcome = "ok"
@@ -38,6 +52,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     given: Blob | None = None
     volatile: msgspec.Raw = NOTHING
     under_load: bool = False
+    held: Mapping[Names, Holding] = {}
+    borders: Borders | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -77,10 +93,13 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
 
 def effective(run: Run, snapshots: Mapping[str, Snapshot]) -> Effective:
     """The effective state of a run; `snapshots` holds, by id, those that the run names and that could be loaded."""
+    samples = run.samples.facts if run.samples else {}
     before, during, after = (_readings(run, snapshots, moment) for moment in ("before", "during", "after"))
-    sections: dict[Key, Standing] = {}
-    for key in {**before, **during, **after}:
-        sections[key] = _standing(before.get(key), during.get(key), after.get(key))
+    sections = {
+        key: _standing(before.get(key), during.get(key), after.get(key)) for key in {**before, **during, **after}
+    }
+    for key, held in _held(samples, sections).items():
+        sections[key] = msgspec.structs.replace(sections[key], held=held)
     for key, reading in run.processes.items():
         sections[key] = _alone(reading, under_load=True)
     for area, reading in run.passed.items():
@@ -93,7 +112,7 @@ def effective(run: Run, snapshots: Mapping[str, Snapshot]) -> Effective:
         last=max(taken, default=run.opened.at),
         sections=sections,
         vary=run.opened.vary,
-        samples=run.samples.facts if run.samples else {},
+        samples=samples,
     )
 
 
@@ -103,31 +122,59 @@ def effective_of_snapshot(snapshot: Snapshot) -> Effective:
     return Effective(host=snapshot.host, first=snapshot.taken_at, last=snapshot.taken_at, sections=sections)
 
 
-def _readings(run: Run, snapshots: Mapping[str, Snapshot], moment: Any) -> dict[Key, Reading]:
+class _Taken(NamedTuple):
+    """A reading, and when its snapshot was taken: ns since 1970."""
+
+    reading: Reading
+    at: int
+
+
+def _readings(run: Run, snapshots: Mapping[str, Snapshot], moment: Moment) -> dict[Key, _Taken]:
     """The last reading of each section at one moment, an `ok` one where there is any."""
-    found: dict[Key, Reading] = {}
+    found: dict[Key, _Taken] = {}
     for id_ in run.snapshots.get(moment, ()):
         for key, reading in snapshots[id_].readings.items() if id_ in snapshots else ():
             if reading.lasting is not None or key not in found:
-                found[key] = reading
+                found[key] = _Taken(reading, snapshots[id_].taken_at)
     return found
 
 
-def _standing(before: Reading | None, during: Reading | None, after: Reading | None) -> Standing:
-    if during is not None and during.lasting is not None:
-        return _alone(during, under_load=True)
-    seen = [reading for reading in (before, after) if reading is not None and reading.lasting is not None]
+def _held(samples: Samples, sections: Iterable[Key]) -> Mapping[Key, Mapping[Names, Holding]]:
+    """Of each section that was read, by names."""
+    found: dict[Key, dict[Names, Holding]] = {}
+    known = set(sections)
+    for path, sample in samples.items():
+        if isinstance(sample, (Held, Uncounted)):
+            area, *names = parse_path(path)
+            key = next((key for key in (Key(area), Key(area, names[0])) if key in known), None)
+            if key is not None:
+                found.setdefault(key, {})[tuple(names[bool(key.target) :])] = sample
+    return found
+
+
+def _standing(before: _Taken | None, during: _Taken | None, after: _Taken | None) -> Standing:
+    if during is not None and during.reading.lasting is not None:
+        under_load = _alone(during.reading, under_load=True)
+        return msgspec.structs.replace(under_load, borders=_borders(before, after))
+    seen = [taken.reading for taken in (before, after) if taken is not None and taken.reading.lasting is not None]
     if not seen:
         return _alone(_any(after, before, during), under_load=False)
     first, last = seen[0], seen[-1]
     assert first.lasting is not None
     assert last.lasting is not None
     same = (first.lasting.digest, first.lasting.schema) == (last.lasting.digest, last.lasting.schema)
-    return Standing(blob=first.lasting, later=None if same else last.lasting, volatile=last.volatile)
+    later = None if same else last.lasting
+    return Standing(blob=first.lasting, later=later, volatile=last.volatile, borders=_borders(before, after))
 
 
-def _any(*readings: Reading | None) -> Reading:
-    return next(reading for reading in readings if reading is not None)
+def _borders(before: _Taken | None, after: _Taken | None) -> Borders | None:
+    if before is None or after is None or before.reading.lasting is None or after.reading.lasting is None:
+        return None
+    return Borders(before.reading.volatile, after.reading.volatile, (after.at - before.at) / 1e9)
+
+
+def _any(*taken: _Taken | None) -> Reading:
+    return next(one.reading for one in taken if one is not None)
 
 
 def _alone(reading: Reading, *, under_load: bool) -> Standing:
@@ -156,7 +203,8 @@ def resolve(standing: Standing, cls: type[Section]) -> Resolved:
     unsteady: dict[Names, Difference] = {}
     if standing.later is not None:
         after = decode(standing.later.body)
-        unsteady = {d.names: d for d in differences(section, after) if _is_unsteady(d)}
+        told, _ = told_whole([*differences(section, after)], section, after)
+        unsteady = {d.names: d for d in told if _is_unsteady(d)}
         section = overlaid(section, after)
     given = None if standing.given is None else decode(standing.given.body)
     if given is None or standing.given is standing.blob:

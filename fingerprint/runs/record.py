@@ -5,7 +5,7 @@ with its opener gone, it is interrupted.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, Union
+from typing import Any, ClassVar, Literal, Union
 
 import msgspec
 
@@ -66,11 +66,16 @@ class Process(Record, frozen=True, tag="process"):
 
 
 class Distribution(msgspec.Struct, frozen=True, tag="distribution"):
-    """Of a telemetry fact during a run; quantiles are those of 0, 5, 25, 50, 75, 95, 100 %."""
+    """Of a telemetry fact during a run; quantiles are those of 0, 5, 25, 50, 75, 95, 100 %.
+
+    count     the samples that counted
+    left_out  those taken while the condition that the fact needs did not hold
+    """
 
     count: int
     mean: float
     quantiles: tuple[float, ...]
+    left_out: int = 0
 
 
 class Growth(msgspec.Struct, frozen=True, tag="growth"):
@@ -83,12 +88,40 @@ class Growth(msgspec.Struct, frozen=True, tag="growth"):
     resets: int = 0
 
 
+class Held(msgspec.Struct, frozen=True, tag="held"):
+    """Of a state that settles in a condition: how many samples held each value, the most frequent first.
+
+    others: samples of values beyond those that are kept. left_out: as of a Distribution.
+    """
+
+    values: tuple[tuple[Any, int], ...]
+    others: int = 0
+    left_out: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(times for _, times in self.values) + self.others
+
+
+class Uncounted(msgspec.Struct, frozen=True, tag="uncounted"):
+    """Of a fact that was sampled, and never while the condition that it needs held."""
+
+    left_out: int
+    count: ClassVar[int] = 0
+
+
+Sample = Union[Distribution, Growth, Held, Uncounted]
+
+
 class Sampled(Record, frozen=True, tag="samples"):
-    """The distributions so far, by fact path; the last record holds all. ticks: samples taken, missed: given up."""
+    """What was made of the samples so far, by fact path; the last record holds all.
+
+    ticks: samples taken, missed: given up.
+    """
 
     ticks: int
     missed: int
-    facts: Mapping[str, Union[Distribution, Growth]]
+    facts: Mapping[str, Sample]
 
 
 class Measured(Record, frozen=True, tag="metric"):

@@ -1,19 +1,29 @@
-"""Folds what is read at each tick: telemetry to distributions, counters to growth, in bounded memory."""
+"""Folds what is read at each tick, in bounded memory: telemetry to distributions, counters to growth, states to what
+they held."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from fingerprint.runs.record import Distribution, Growth, Sampled
-from fingerprint.sections import leaves
+import msgspec
+
+from fingerprint.conditions import Conditions
+from fingerprint.runs.record import Distribution, Growth, Held, Sample, Sampled, Uncounted
+from fingerprint.sections import Leaf, leaves
 from fingerprint.snapshot import Key
-from probes.kit.facts import Section
+from probes.kit.facts import Gap, Section
+
+Place = tuple[Key, tuple[str, ...]]
 
 EXACT = 512
 RELATIVE_ERROR = 0.01
+VALUES = 16
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 _GAMMA = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR)
 _LOG_GAMMA = math.log(_GAMMA)
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Spread:
@@ -53,12 +63,12 @@ class Spread:
     def highest(self) -> float:
         return self._highest
 
-    def distribution(self) -> Distribution:
+    def distribution(self, left_out: int = 0) -> Distribution:
         if self._samples:
             found = _exact_quantiles(sorted(self._samples))
         else:
             found = (self._lowest, *self._inner_quantiles(), self._highest)
-        return Distribution(self._count, self._mean, found)
+        return Distribution(self._count, self._mean, found, left_out)
 
     def _put(self, value: float) -> None:
         bucket = _bucket(value)
@@ -120,34 +130,79 @@ class Counted:
         return Growth(self._first, self._last, self._grown, seconds, self._resets)
 
 
+class Times:
+    """How often each value of a state was held. The first 16 values are told apart."""
+
+    def __init__(self) -> None:
+        self._times: Counter[bytes] = Counter()
+        self._others = 0
+
+    def add(self, value: Any) -> None:
+        text = _encode(value)
+        if text in self._times or len(self._times) < VALUES:
+            self._times[text] += 1
+        else:
+            self._others += 1
+
+    def held(self, left_out: int) -> Held:
+        ordered = sorted(self._times.items(), key=lambda item: (-item[1], item[0]))
+        return Held(tuple((msgspec.json.decode(text), times) for text, times in ordered), self._others, left_out)
+
+
 class Sampler:
-    """All samples of one run, by fact path. `ticks` were taken, `missed` were given up."""
+    """All samples of one run, by fact. `ticks` were taken, `missed` were given up."""
 
     def __init__(self) -> None:
         self.ticks = 0
         self.missed = 0
-        self._spreads: dict[str, Spread] = {}
-        self._counted: dict[str, Counted] = {}
+        self._spreads: dict[Place, Spread] = {}
+        self._counted: dict[Place, Counted] = {}
+        self._times: dict[Place, Times] = {}
+        self._left_out: Counter[Place] = Counter()
 
     def add(self, key: Key, section: Section, at_ns: int) -> None:
-        """Takes in the telemetry and counters of a section read at `at_ns` (monotonic); gaps are passed over."""
-        for leaf in leaves(section):
-            if isinstance(leaf.value, bool) or not isinstance(leaf.value, (int, float)):
+        """Takes in what moves of a section read at `at_ns` (monotonic); gaps are passed over.
+
+        Of telemetry and states that settle in a condition only what was read while it held.
+        """
+        found = list(leaves(section))
+        conditions = Conditions(found)
+        for leaf in found:
+            if not _is_sampled(leaf):
                 continue
-            path = str(key.path(leaf.names))
-            if leaf.fact.kind == "telemetry":
-                self._spreads.setdefault(path, Spread()).add(leaf.value)
-            elif leaf.fact.kind == "counter":
-                self._counted.setdefault(path, Counted()).add(int(leaf.value), at_ns)
+            place = (key, leaf.names)
+            if leaf.fact.kind == "counter":
+                self._counted.setdefault(place, Counted()).add(int(leaf.value), at_ns)
+            elif not conditions.hold_for(leaf):
+                self._left_out[place] += 1
+            elif leaf.fact.kind == "telemetry":
+                self._spreads.setdefault(place, Spread()).add(leaf.value)
+            else:
+                self._times.setdefault(place, Times()).add(leaf.value)
 
     def highest(self, path: str, least: int = 1) -> float | None:
         """The largest sample of a telemetry fact; None where there were fewer than `least`."""
-        spread = self._spreads.get(path)
-        return spread.highest if spread and spread.count >= least else None
+        found = (spread for place, spread in self._spreads.items() if _path(place) == path)
+        return next((spread.highest for spread in found if spread.count >= least), None)
 
     def record(self, at: int) -> Sampled:
         """All so far. at: ns since 1970."""
-        facts: dict[str, Distribution | Growth] = {}
-        facts.update({path: spread.distribution() for path, spread in self._spreads.items()})
-        facts.update({path: counted.growth() for path, counted in self._counted.items()})
-        return Sampled(at, self.ticks, self.missed, dict(sorted(facts.items())))
+        left_out = self._left_out
+        facts: dict[Place, Sample] = {place: Uncounted(times) for place, times in left_out.items()}
+        facts.update({place: spread.distribution(left_out[place]) for place, spread in self._spreads.items()})
+        facts.update({place: times.held(left_out[place]) for place, times in self._times.items()})
+        facts.update({place: counted.growth() for place, counted in self._counted.items()})
+        return Sampled(at, self.ticks, self.missed, dict(sorted((_path(place), it) for place, it in facts.items())))
+
+
+def _is_sampled(leaf: Leaf) -> bool:
+    """Numbers that move, and states of any value that are compared in one condition only."""
+    if leaf.fact.kind == "state":
+        return not leaf.fact.lasting and not isinstance(leaf.value, (Gap, frozenset))
+    is_number = isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool)
+    return is_number and leaf.fact.kind in ("telemetry", "counter")
+
+
+def _path(place: Place) -> str:
+    key, names = place
+    return str(key.path(names))

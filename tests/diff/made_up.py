@@ -51,6 +51,14 @@ class Task(Section):
     cap: Seen[int] = config("moves with the host's mode", "made up", follows=("made/mode",))
 
 
+class Used(Section):
+    nr_throttled: Seen[int] = counter("stands still unless a quota binds", "made up", "periods", trouble=True)
+
+
+class Usage(Section):
+    cgroup: Used = Used()
+
+
 def _unread(host: Any, target: Any) -> Any:
     raise AssertionError("nothing is read here")
 
@@ -58,6 +66,7 @@ def _unread(host: Any, target: Any) -> Any:
 KNOWN: Mapping[str, Probe[Section]] = {
     "made": Probe("made", "host", Made, _unread, 1.0, "border"),
     "process": Probe("process", "process", Task, _unread, 1.0, "border"),
+    "usage": Probe("usage", "process", Usage, _unread, 1.0, "tick"),
 }
 
 

@@ -109,7 +109,7 @@ def test_a_document_tells_only_the_parts_that_differ() -> None:
 def test_a_state_that_had_not_settled_is_not_comparable() -> None:
     a, b = (made(devices=Map({"0": Device(speed=speed)})) for speed in (1, 2))
     assert the_change(a, b).first.verdict == "not comparable"
-    assert [u.detail for u in compared(a, a).not_known] == ["equal, and read while not gpu busy"]
+    assert [u.says for u in compared(a, a).not_known] == ["equal, and read while not gpu busy"]
 
 
 def test_what_was_declared_is_intended_and_so_is_its_consequence() -> None:

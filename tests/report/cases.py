@@ -114,9 +114,9 @@ ONE_SUSPECT = diff(
         changed("usage/main/threads", 8, 1, follows="process/main/env/OMP_NUM_THREADS", suspect=1),
     ),
     not_known=(
-        Unknown(fact="memory/slab_merge", a="denied", b="denied", says=""),
-        Unknown(fact="kernel/modules", a="absent", b="absent", says=""),
-        Unknown(fact="kernel/debug", a="denied", b="denied", says=""),
+        Unknown(fact="memory/slab_merge", a="denied", b="denied", facts=1, says=""),
+        Unknown(fact="kernel/modules", a="absent", b="absent", facts=1, says=""),
+        Unknown(fact="kernel/debug", a="denied", b="denied", facts=1, says=""),
     ),
     next=("Run it again with OMP_NUM_THREADS=8: fingerprint run --name run-C -- python serve.py --tp 8",),
 )  # fmt: skip
@@ -189,8 +189,8 @@ EVERYTHING = diff(
     ),
     intended=(changed("process/main/env/BATCH", "8", "16"),),
     not_known=(
-        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", says="hung since 21:04:12") for n in range(5)),
-        Unknown(fact="driver", a="not_read", b="seen", says="run-A is older than this area"),
+        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", facts=1, says="hung since 21:04:12") for n in range(5)),
+        Unknown(fact="driver", a="not_read", b="seen", facts=1, says="run-A is older than this area"),
     ),
     next=("Set the power limit back: nvidia-smi -pl 600", "Run run-B's command again and compare."),
 )  # fmt: skip

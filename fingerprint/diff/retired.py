@@ -1,0 +1,19 @@
+"""What a driver or kernel no longer reports. Its facts did not change: whoever reports them did."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from probes.kit.facts import Fact, Gap
+
+NO_LONGER, NEWLY = "no longer reported", "not reported by the other driver or kernel"
+REPORTERS = ("driver/module/version", "driver/nvml/driver_version", "kernel/release")
+
+
+def is_retired(value: Any) -> bool:
+    return isinstance(value, Gap) and value.code == "retired"
+
+
+def following_releases(fact: Fact) -> Fact:
+    """As if it followed the release of whoever reports it."""
+    return replace(fact, follows=(*fact.follows, *REPORTERS))
