@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kit.facts import Gap, Seen
 from probes.kit.nvml.options import Options
-from probes.kit.nvml.talk import HANDLE, Child
+from probes.kit.nvml.talk import Child
 
 if TYPE_CHECKING:
     from probes.kit.host import Host
@@ -46,10 +46,9 @@ class Nvml:
             return Gap("asleep", "runtime power management suspended it: asking would wake it")
         if isinstance(child, Gap):
             return child
-        for found in ((device, key), (device, HANDLE)):
-            if found in child.answers and (found[1] == key or isinstance(child.answers[found], Gap)):
-                return child.answers[found]
-        return child.trouble or Gap("not_read", "not asked")
+        if (device, key) in child.answers:
+            return child.answers[device, key]
+        return child.unattached.get(device, child.rest)
 
     def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
         """As `devices`, of a sample taken now; until the next moment, `answer` is about it.

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from probes.kit.child import Talker
-from probes.kit.facts import NOT_READ, Gap, Seen
+from probes.kit.facts import Gap, Seen
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.errors import gap_of
 from probes.kit.nvml.lock import Held, acquire, read_mark, usual_place
@@ -28,7 +28,9 @@ SAMPLER_SILENCE_SECONDS = 30.0  # attaching 8 GPUs takes as long where persisten
 SEARCH_PATH = "LD_LIBRARY_PATH"  # some containers find the library by it alone
 
 Mode = Literal["snapshot", "sample"]
-_answer = msgspec.json.Decoder(tuple[Any, ...]).decode
+NOT_ASKED = Gap("not_read", "not among what NVML is asked")
+BUSY = Gap("timed_out", "NVML: another process was asking it")
+_decoded = msgspec.json.Decoder(list[list[Any]]).decode
 
 
 class Child:
@@ -36,6 +38,8 @@ class Child:
 
     answers   (device, key of the call) -> value or Gap; the device of the system's calls is ""
     devices   keys of those that could be attached
+    unattached  why the others could not
+    rest      why there is no answer to anything else
     awaited   whether it has not said yet that it is done with what it was asked last
     trouble   why there are no further answers; None while there may be
     released  whether it was asked from outside to let go of the GPUs
@@ -45,45 +49,51 @@ class Child:
         """devices: those to attach; none: all that NVML lists."""
         self.answers: dict[tuple[str, str], Any] = {}
         self.devices: list[str] = []
+        self.unattached: dict[str, Gap] = {}
+        self.rest = NOT_ASKED
         self.trouble: Gap | None = None
         self.awaited = True
         self.released = False
-        self._heard = time.monotonic()
+        self._asked = time.monotonic()
         if mode == "snapshot":
-            self._silence, self._deadline = options.gpu_budget_s, self._heard + options.budget_s
+            self._silence, self._deadline = options.gpu_budget_s, self._asked + options.budget_s
         else:
             self._silence, self._deadline = SAMPLER_SILENCE_SECONDS, math.inf
         started = _start(mode, devices, options)
         if isinstance(started, Gap):
-            self.trouble = started
+            self.trouble = self.rest = started
         else:
-            self._talker, self._marks = started
+            self._talker, self._marks, self._answers = started
 
     def listen(self, seconds: float = math.inf) -> None:
-        """Takes in answers until the child is done, or is given up, or `seconds` have passed."""
+        """Until the child is done, or is given up, or `seconds` have passed; then its answers so far are taken in."""
         until = time.monotonic() + seconds
-        while self.awaited and self.trouble is None:
-            given_up_at = min(self._deadline, self._heard + self._silence)
+        while self.awaited and self.trouble is None and time.monotonic() < until:
             try:
-                lines = self._talker.lines(min(until, given_up_at) - time.monotonic())
+                said = self._talker.lines(min(until, self._given_up_at()) - time.monotonic())
             except EOFError:
                 self._end()
                 return
-            if lines:
-                self._heard = time.monotonic()
-                for line in lines:
-                    self._take(_answer(line))
-            elif time.monotonic() >= given_up_at:
+            if said:
+                self.awaited = False
+                self._take_answers()
+                self.rest = BUSY if said[-1] == b"busy" else NOT_ASKED
+            elif time.monotonic() >= self._given_up_at():
                 self._give_up()
-            elif time.monotonic() >= until:
-                return
 
     def ask_again(self) -> None:
         """Asks for a sample: `listen` to it."""
-        self.answers = {question: answer for question, answer in self.answers.items() if question[1] == HANDLE}
-        self.awaited, self._heard = True, time.monotonic()
+        self.answers.clear()
+        self.awaited, self._asked = True, time.monotonic()
         if not self._talker.send(b"s"):
             self._end()
+
+    def _given_up_at(self) -> float:
+        """On the monotonic clock: the whole pass has a limit, and so has the call that is under way."""
+        mark = read_mark(self._marks)
+        age = max(0.0, time.time() - mark.since) if mark and mark.pid == self._talker.pid else 0.0
+        began = max(time.monotonic() - age, self._asked) if age else self._asked
+        return min(self._deadline, began + self._silence)
 
     def waiting_for(self) -> Gap:
         """What it is doing while it is awaited."""
@@ -93,18 +103,23 @@ class Child:
         """Lets it shut NVML down and end; nothing waits longer than the grace."""
         if self.trouble is None:
             self._talker.leave(GRACE_SECONDS)
-            self._forget(NOT_READ)
+            self._forget(NOT_ASKED)
 
-    def _take(self, answer: tuple[Any, ...]) -> None:
-        device, key, value, *failed = answer
-        if key == "end":
-            self.awaited = False
-            return
-        if key == HANDLE and value:
-            self.devices.append(device)
-        self.answers[device, key] = gap_of(failed[0], failed[1], key) if failed else value
+    def _take_answers(self) -> None:
+        """What stands in the file so far; the last line may be half written."""
+        written = os.pread(self._answers, os.fstat(self._answers).st_size, 0)
+        whole = written.rpartition(b"\n")[0]
+        for device, key, value, *failed in _decoded(b"[" + whole.replace(b"\n", b",") + b"]"):
+            answer = gap_of(failed[0], failed[1], key) if failed else value
+            if key != HANDLE:
+                self.answers[device, key] = answer
+            elif failed:
+                self.unattached[device] = answer
+            else:
+                self.devices.append(device)
 
     def _end(self) -> None:
+        self._take_answers()
         status = self._talker.ended(GRACE_SECONDS)
         failed = self.answers.get(("", "nvmlInit"))
         if isinstance(failed, Gap):
@@ -117,23 +132,25 @@ class Child:
             self._forget(Gap("not_read", "the process that called NVML was asked to release the GPUs"))
 
     def _give_up(self) -> None:
+        self._take_answers()
         mark = read_mark(self._marks)
         ended = self._talker.leave(GRACE_SECONDS)
         fate = "" if ended else "; it was left behind"
         self._forget(Gap("timed_out", f"NVML: {mark or 'no answer'}{fate}"))
 
     def _forget(self, trouble: Gap) -> None:
-        self.trouble = trouble
+        self.trouble = self.rest = trouble
         self._talker.hang_up()
         os.close(self._marks)
+        os.close(self._answers)
 
 
 def _ending(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"exit {status}"
 
 
-def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[Talker, int]]:
-    """The child, and a descriptor to read its marks by. It holds the lock, and nobody else does."""
+def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[Talker, int, int]]:
+    """The child, and descriptors to read its marks and its answers by. It alone holds the lock."""
     found = importlib.util.find_spec("pynvml")
     if found is None or not found.origin:
         return Gap("absent", "nvidia-ml-py is not installed beside fingerprint")
@@ -146,10 +163,13 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         return Gap("failed", f"{path}, the lock of NVML: {error.strerror}; remove it, or set nvml_lock")
     try:
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        argv = [sys.executable, "-I", "-S", CHILD, os.path.dirname(found.origin), options.file, str(lock), mode]
-        talker = Talker(argv, [lock], {SEARCH_PATH: os.environ[SEARCH_PATH]} if SEARCH_PATH in os.environ else {})
+        answers = os.memfd_create("nvml-answers")
+        folder = os.path.dirname(found.origin)
+        argv = [sys.executable, "-I", "-S", CHILD, folder, options.file, str(lock), str(answers), mode]
+        path_of = {SEARCH_PATH: os.environ[SEARCH_PATH]} if SEARCH_PATH in os.environ else {}
+        talker = Talker(argv, [lock, answers], path_of)
         talker.send(_question(devices, options))
-        return talker, marks
+        return talker, marks, answers
     except OSError as error:
         return Gap("failed", f"{sys.executable}: {error.strerror}")
     finally:
