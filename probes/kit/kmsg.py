@@ -3,41 +3,43 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from probes.kit.facts import Gap, Seen
 
 PATH = "/dev/kmsg"
 RECORD_BYTES = 16384  # the kernel's own buffer for one is 8 KiB at most
 CAP = 4 << 20
-ABOUT = re.compile(rb";(?:NVRM: |nvidia|.*(?:\bAER: |PCIe Bus Error: ))")
+ABOUT = re.compile(rb"[^;\n]*;(?:NVRM: (?!GPU Board Serial)|nvidia|.*(?:\bAER: |PCIe Bus Error: ))")
 """Records about PCI devices and their drivers. The rest holds serial numbers, the command line and what users do."""
 
 
 def read_kernel_log(path: str = PATH) -> Seen[str]:
-    """Lines `SEQUENCE,MICROSECONDS;TEXT`, the oldest first: those that ABOUT matches, and the oldest of all without
-    its text, whose number tells whether anything was overwritten. Raises OSError.
-
-    `failed` beyond 4 MiB: a log of that size costs more than all the rest of a snapshot.
-    """
+    """What is `chosen` of it. Raises OSError."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return Gap("not_observable", f"no {path} here: containers have none")
     try:
-        return _chosen(_records(fd))
+        return chosen(_records(fd))
     finally:
         os.close(fd)
 
 
-def _chosen(records: Iterator[bytes]) -> Seen[str]:
+def chosen(records: Iterable[bytes]) -> Seen[str]:
+    """Lines `SEQUENCE,MICROSECONDS;TEXT`, the oldest first: those that ABOUT matches, and the oldest of all without
+    its text, whose number tells whether anything was overwritten.
+
+    `failed` beyond 4 MiB: a log of that size costs more than all the rest of a snapshot.
+    """
     lines: list[str] = []
     size = 0
     for record in records:
         size += len(record)
         if size > CAP:
             return Gap("failed", f"longer than {CAP} bytes")
-        about = ABOUT.search(record)
+        about = ABOUT.match(record)
         if about or not lines:
             lines.append(_line(record, with_text=about is not None))
     return "\n".join(lines)
@@ -51,10 +53,7 @@ def _line(record: bytes, *, with_text: bool) -> str:
 
 
 def _records(fd: int) -> Iterator[bytes]:
-    while True:
-        try:
-            yield os.read(fd, RECORD_BYTES)
-        except BrokenPipeError:  # the next one was overwritten meanwhile: reading goes on with the oldest there is
-            continue
-        except BlockingIOError:  # that was the last
-            return
+    with suppress(BlockingIOError):  # there is no further one
+        while True:
+            with suppress(BrokenPipeError):  # the next one was overwritten meanwhile: the oldest there is follows
+                yield os.read(fd, RECORD_BYTES)

@@ -1,0 +1,94 @@
+"""What NVML tells of the driver as a whole."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from probes.kit.facts import Section, Seen, config, then
+from probes.kit.host import Host
+
+CONFIDENTIAL = "nvmlSystemGetConfComputeSettings"
+# nvml.h: NVML_GPU_NVLINK_BW_MODE_*, NVML_CC_SYSTEM_ENVIRONMENT_*, _FEATURE_*, _DEVTOOLS_MODE_*, _MULTIGPU_*
+BANDWIDTH = ("full", "off", "min", "half", "3quarter")
+ENVIRONMENT = ("unavailable", "sim", "prod")
+FEATURE = ("disabled", "enabled")
+DEVTOOLS = ("off", "on")
+MULTI_GPU = ("none", "protected_pcie", "nvle")
+
+
+class Confidential(Section):
+    """Confidential computing, which a whole system is in or out of."""
+
+    feature: Seen[str] = config(
+        "Encrypts what crosses the bus: an engine upgrade cost 3.3 times more, and only where this was on", CONFIDENTIAL
+    )
+    environment: Seen[str] = config(
+        "Whether what confidential computing promises is real or simulated", CONFIDENTIAL, context=True
+    )
+    devtools_mode: Seen[str] = config("Allows profilers under confidential computing", CONFIDENTIAL, context=True)
+    multi_gpu_mode: Seen[str] = config(
+        "How GPUs talk to each other under confidential computing: protected PCIe is slower than NVLink", CONFIDENTIAL
+    )
+
+
+class Answers(Section):
+    version: Seen[str] = config(
+        "The library's own version, whose getters the other facts come from",
+        "nvmlSystemGetNVMLVersion",
+        context=True,
+        follows=("driver/libraries/nvml",),
+    )
+    driver_version: Seen[str] = config(
+        "The driver that answers: in a container, under WSL or gVisor no file tells it",
+        "nvmlSystemGetDriverVersion",
+        follows=("driver/module/version",),
+    )
+    driver_branch: Seen[str] = config(
+        "Where the driver comes from: a production branch, a new feature branch, a developer's",
+        "nvmlSystemGetDriverBranch",
+        follows=("driver/module/version", "driver/nvml/driver_version"),
+    )
+    cuda_version: Seen[str] = config(
+        "The latest CUDA that this driver takes: an engine built for a later one falls back or refuses",
+        "nvmlSystemGetCudaDriverVersion_v2",
+        follows=("driver/module/version", "driver/nvml/driver_version"),
+    )
+    nvlink_bw_mode: Seen[str] = config(
+        "Half the links can be put to sleep for power: less bandwidth for every collective, without an error",
+        "nvmlSystemGetNvlinkBwMode",
+    )
+
+
+def read_answers(host: Host) -> Answers:
+    return Answers(
+        version=host.nvml("", "nvmlSystemGetNVMLVersion"),
+        driver_version=host.nvml("", "nvmlSystemGetDriverVersion"),
+        driver_branch=host.nvml("", "nvmlSystemGetDriverBranch"),
+        cuda_version=then(host.nvml("", "nvmlSystemGetCudaDriverVersion_v2"), _cuda),
+        nvlink_bw_mode=then(host.nvml("", "nvmlSystemGetNvlinkBwMode"), lambda value: _word(BANDWIDTH, value)),
+    )
+
+
+def read_confidential(host: Host) -> Confidential:
+    """Drivers before 550 have only the state, without `multiGpuMode`."""
+    told = host.nvml("", CONFIDENTIAL)
+    older = host.nvml("", "nvmlSystemGetConfComputeState")
+
+    def word(field: str, words: Sequence[str]) -> Seen[str]:
+        seen = then(told, lambda answer: _word(words, answer[field]))
+        return seen if isinstance(seen, str) else then(older, lambda answer: _word(words, answer[field]))
+
+    return Confidential(
+        feature=word("ccFeature", FEATURE),
+        environment=word("environment", ENVIRONMENT),
+        devtools_mode=word("devToolsMode", DEVTOOLS),
+        multi_gpu_mode=then(told, lambda answer: _word(MULTI_GPU, answer["multiGpuMode"])),
+    )
+
+
+def _word(words: Sequence[str], value: Any) -> str:
+    return words[value] if value in range(len(words)) else f"unknown ({value})"
+
+
+def _cuda(number: int) -> str:
+    """1000 times the major number and 10 times the minor one."""
+    return f"{number // 1000}.{number % 1000 // 10}"
