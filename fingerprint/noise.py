@@ -1,7 +1,8 @@
 """What moves on a host by itself: learned from snapshots taken while nobody changes anything.
 
 State, counters and telemetry may move, and how far is learned. A lasting fact that somebody sets, or that says which
-part this is, does not move by itself: where one did, that is a finding and never noise.
+part this is, does not move by itself: where one did, that is a finding and never noise. What settles in a condition is
+learned while it holds: how an idle GPU's clock moves excuses nothing under load.
 """
 
 import math
@@ -14,6 +15,7 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec.structs import replace
 
+from fingerprint.conditions import Conditions
 from fingerprint.diff.changes import SEEN_TO_CHANGE, Verdict
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.diff.verdicts import is_unknown, verdict_of
@@ -169,8 +171,12 @@ class Learner:
                 self._findings[moved.path] = moved
 
     def _fold(self, key: Key, section: Section, at_ns: int) -> None:
-        for leaf in leaves(section):
+        found = list(leaves(section))
+        conditions = Conditions(found)
+        for leaf in found:
             if leaf.fact.kind not in get_args(Noisy) or isinstance(leaf.value, (Gap, frozenset)):
+                continue
+            if not conditions.hold_for(leaf):
                 continue
             path = str(key.path(leaf.names))
             if path not in self._facts:

@@ -15,6 +15,11 @@ _LEAD = 12  # characters kept before the first difference
 _HEX = re.compile(r"[0-9a-f]{32,}")
 _HEX_SHOWN = 12
 _WHOLE_LIST = 4  # items up to which a list is shown whole
+_MULTIPLES = {
+    "B": ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")),
+    "mW": ((1000, "W"),),
+    "kHz": ((1000, "MHz"),),
+}
 
 
 def clean(text: str) -> str:
@@ -25,7 +30,12 @@ def clean(text: str) -> str:
 
 
 def before_after(before: Any, after: Any, unit: str = "") -> str:
-    """`600 -> 450 W`. Sides that differ look different, however much of them is left out."""
+    """`600 -> 450 W`. Sides that differ look different, however much of them is left out.
+
+    Where all numbers are whole multiples of a larger unit that one is used: 600000 mW are 600 W, 600500 are not.
+    """
+    size, unit = _larger(unit, [*_numbers(before), *_numbers(after)])
+    before, after = _divided(before, size), _divided(after, size)
     old, new = _sides(before, after)
     if not unit or not (_is_value(before) or _is_value(after)):
         return f"{old} -> {new}"
@@ -40,16 +50,14 @@ def in_words(value: Any) -> str:
 
 
 def quantity(number: float, unit: str) -> str:
-    """Four significant digits; bytes in the decimal multiple that fits."""
-    if unit == "B":
-        power, unit = _multiple(number)
-        number /= power
-    return f"{_digits(number)} {clean(unit)}".rstrip()
+    """Four significant digits, in the decimal multiple that fits: of bytes, of mW and of kHz."""
+    power, shown = _multiple(number, unit)
+    return f"{_digits(number / power)} {clean(shown)}".rstrip()
 
 
 def quantities(before: float, after: float, unit: str) -> str:
     """`19.2 -> 29.6 ms`, both in one multiple."""
-    power, shown = _multiple(max(abs(before), abs(after))) if unit == "B" else (1, unit)
+    power, shown = _multiple(max(abs(before), abs(after)), unit)
     return f"{_digits(before / power)} -> {_digits(after / power)} {clean(shown)}".rstrip()
 
 
@@ -58,10 +66,40 @@ def _digits(number: float) -> str:
     return f"{number:.0f}" if "e" in digits and 1 <= abs(number) < 1e15 else digits
 
 
-def _multiple(number: float) -> tuple[int, str]:
+def _multiple(number: float, unit: str) -> tuple[int, str]:
+    if unit != "B":
+        larger = _MULTIPLES.get(unit, ((1, unit),))[0]
+        return larger if abs(number) >= larger[0] else (1, unit)
     fits = (step for step in enumerate(("B", "kB", "MB", "GB")) if abs(number) < 1000 ** (step[0] + 1))
     power, unit = next(fits, (4, "TB"))
     return 1000**power, unit
+
+
+def _larger(unit: str, numbers: Sequence[int]) -> tuple[int, str]:
+    fits = (it for it in _MULTIPLES.get(unit, ()) if any(numbers) and all(number % it[0] == 0 for number in numbers))
+    return next(fits, (1, unit))
+
+
+def _numbers(value: Any) -> list[int]:
+    """Those of a value, of both of one that changed during a run, and of a list."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    return [number for part in _parts(value) for number in _numbers(part)]
+
+
+def _parts(value: Any) -> list[Any]:
+    within = value.get("during", []) if isinstance(value, dict) else value
+    return within if isinstance(within, list) else []
+
+
+def _divided(value: Any, size: int) -> Any:
+    if size == 1 or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return value // size
+    if isinstance(value, list):
+        return [_divided(part, size) for part in value]
+    return {"during": _divided(value["during"], size)} if _parts(value) else value
 
 
 def _sides(before: Any, after: Any) -> tuple[str, str]:

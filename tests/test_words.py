@@ -19,7 +19,16 @@ JSON = st.recursive(
     ("before", "after", "unit", "words"),
     [
         (600, 450, "W", "600 -> 450 W"),
-        ("max", 4096, "B", "max -> 4096 B"),
+        ("max", 4000, "B", "max -> 4000 B"),
+        ("max", 3 << 30, "B", "max -> 3 GiB"),
+        (80 << 30, 40 << 20, "B", "81920 -> 40 MiB"),
+        (700_000, 450_000, "mW", "700 -> 450 W"),
+        (700_000, 450_500, "mW", "700000 -> 450500 mW"),
+        (700_000, {"during": [700_000, 350_000]}, "mW", "700 -> 700 then 350 W"),
+        (700_000, {"during": [700_000, {"gap": "lost"}]}, "mW", "700 -> 700 then (lost) W"),
+        ([100_000, 700_000], [100_000, 600_000], "mW", "[100, 700] -> [100, 600] W"),
+        (3_000_000, {"gap": "retired"}, "kHz", "3000 MHz -> (retired)"),
+        (0, 0.5, "mW", "0 -> 0.5 mW"),
         (600, {"gap": "timed_out"}, "W", "600 W -> (timed out)"),
         ({"gap": "absent"}, {"gap": "denied"}, "W", "(absent) -> (denied)"),
         (None, "", "", "(none) -> ''"),
@@ -76,6 +85,9 @@ def test_no_side_is_longer_than_its_limit(before: str, after: str) -> None:
         (2.5e15, "B", "2500 TB"),
         (0.00001, "s", "1e-05 s"),
         (2, "", "2"),
+        (412_345.6, "mW", "412.3 W"),
+        (900, "mW", "900 mW"),
+        (1_980_000, "kHz", "1980 MHz"),
     ],
 )
 def test_a_quantity_has_four_digits_and_its_unit(number: float, unit: str, words: str) -> None:

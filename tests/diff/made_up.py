@@ -51,6 +51,32 @@ class Task(Section):
     cap: Seen[int] = config("moves with the host's mode", "made up", follows=("made/mode",))
 
 
+class Lane(Section):
+    name: Seen[str] = config("which one", "made up")
+    replays: Seen[int] = counter("stands still where all is well", "made up", trouble=True)
+
+
+class Card(Section):
+    """A device that tells whether it is busy."""
+
+    uuid: Seen[str] = identity("which unit", "made up")
+    limit: Seen[int] = config("a cap", "made up", "mW", restore="set {key} {value}")
+    mode: Seen[str] = config("a mode", "made up")
+    slot: Seen[int] = config("where", "made up")
+    busy: Seen[int] = telemetry("whether the others count", "made up", tells="gpu busy")
+    clock: Seen[int] = telemetry("counts while busy", "made up", "MHz", settled="gpu busy")
+    width: Seen[int] = state("settles under load", "made up", settled="gpu busy")
+    reasons: Seen[tuple[str, ...]] = state("what holds the clock back", "made up", settled="gpu busy")
+    errors: Seen[int] = counter("stands still where all is well", "made up", "errors", trouble=True)
+    lanes: Seen[Map[Lane]] = config("its lanes", "made up")
+
+
+class Rack(Section):
+    """One collection of devices and nothing else."""
+
+    cards: Seen[Map[Card]] = config("the cards", "made up")
+
+
 class Used(Section):
     nr_throttled: Seen[int] = counter("stands still unless a quota binds", "made up", "periods", trouble=True)
 
@@ -66,6 +92,7 @@ def _unread(host: Any, target: Any) -> Any:
 KNOWN: Mapping[str, Probe[Section]] = {
     "made": Probe("made", "host", Made, _unread, 1.0, "border"),
     "process": Probe("process", "process", Task, _unread, 1.0, "border"),
+    "rack": Probe("rack", "host", Rack, _unread, 1.0, "border"),
     "usage": Probe("usage", "process", Usage, _unread, 1.0, "tick"),
 }
 
@@ -91,6 +118,10 @@ def snapshot(
 
 def state_of(sections: Mapping[str, Section | Reading], **more: Any) -> Effective:
     return effective_of_snapshot(snapshot(sections, **more))
+
+
+def rack(**cards: Card) -> Rack:
+    return Rack(cards=Map(dict(cards)))
 
 
 def made(**facts: Any) -> Effective:

@@ -26,6 +26,9 @@ from fingerprint.explain.contract import (
     Unknown,
 )
 
+HUNG = "hung since 21:04:12"
+FEW = "A: gpu busy in 39 of 41 samples; B: gpu busy in 2 of 40 samples"
+
 
 def side(name: str, *, attempts: int = 1, **more: Any) -> Side:
     starts = tuple(
@@ -189,7 +192,9 @@ EVERYTHING = diff(
     ),
     intended=(changed("process/main/env/BATCH", "8", "16"),),
     not_known=(
-        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", facts=1, says="hung since 21:04:12") for n in range(5)),
+        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", facts=1, says=HUNG) for n in range(5)),
+        Unknown(fact="gpu/*/**", a="asleep", b="asleep", facts=286, says="reading would have woken it"),
+        Unknown(fact="gpu/0000:65:00.0/clocks/sm", a="seen", b="too few samples", facts=1, says=FEW),
         Unknown(fact="driver", a="not_read", b="seen", facts=1, says="run-A is older than this area"),
     ),
     next=("Set the power limit back: nvidia-smi -pl 600", "Run run-B's command again and compare."),

@@ -1,17 +1,20 @@
 """Distributions and growth, in memory that does not grow with the run."""
 
 import sys
+from collections.abc import Mapping
 from itertools import islice, pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fingerprint.runs.record import Distribution, Growth
-from fingerprint.runs.sample import EXACT, QUANTILES, RELATIVE_ERROR, Sampler, Spread
+from fingerprint.runs.record import AnyRecord, Distribution, Growth, Held, Sample, Sampled, Uncounted
+from fingerprint.runs.sample import EXACT, QUANTILES, RELATIVE_ERROR, VALUES, Sampler, Spread
 from fingerprint.runs.timetable import Timetable, process_readings, saves, ticks
 from fingerprint.snapshot import Key
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, telemetry
+from tests.diff.made_up import Card, rack
 
 numbers = st.integers(min_value=-(2**40), max_value=2**53)  # what a float holds exactly
 
@@ -69,6 +72,63 @@ def test_a_counter_that_falls_adds_nothing_and_is_counted() -> None:
         sampler.add(KEY, Made(total=total), at)
     growth = sampler.record(1).facts["made/total"]
     assert growth == Growth(10, 9, 25, 3e-9, resets=1)
+
+
+def sampled(*cards: Card) -> Mapping[str, Sample]:
+    sampler = Sampler()
+    for at, card in enumerate(cards):
+        sampler.add(Key("rack"), rack(x=card), at)
+    return sampler.record(1).facts
+
+
+def test_samples_of_an_idle_device_are_left_out_and_counted() -> None:
+    busy, idle = Card(busy=90, clock=1980), Card(busy=0, clock=210)
+    facts = sampled(idle, busy, busy, idle, idle)
+    assert facts["rack/x/clock"] == Distribution(2, 1980.0, (1980.0,) * 7, left_out=3)
+    assert facts["rack/x/busy"] == Distribution(5, 36.0, (0.0, 0.0, 0.0, 0.0, 90.0, 90.0, 90.0))
+
+
+def test_of_a_state_it_is_counted_how_often_it_held_each_value() -> None:
+    facts = sampled(*[Card(busy=1, width=16)] * 3, Card(busy=1, width=8), Card(busy=0, width=1))
+    assert facts["rack/x/width"] == Held(((16, 3), (8, 1)), left_out=1)
+
+
+def test_a_state_of_any_value_is_kept_as_it_is_in_json() -> None:
+    facts = sampled(*[Card(busy=1, reasons=("power", "thermal"))] * 2, Card(busy=1, reasons=()))
+    assert facts["rack/x/reasons"] == Held(((["power", "thermal"], 2), ([], 1)))
+
+
+def test_what_was_never_seen_in_its_condition_is_said_to_be_sampled() -> None:
+    facts = sampled(*[Card(busy=0, clock=210, width=1)] * 4)
+    assert (facts["rack/x/clock"], facts["rack/x/width"]) == (Uncounted(4), Uncounted(4))
+
+
+def test_a_gap_is_not_left_out_either() -> None:
+    assert "rack/x/clock" not in sampled(Card(busy=0, clock=Gap("lost")))
+
+
+def test_counters_grow_whatever_the_condition() -> None:
+    assert sampled(Card(busy=0, errors=1), Card(busy=0, errors=4))["rack/x/errors"] == Growth(1, 4, 3, 1e-9)
+
+
+def test_values_of_a_state_beyond_sixteen_are_counted_together() -> None:
+    held = sampled(*(Card(busy=1, width=width) for width in range(40)))["rack/x/width"]
+    assert isinstance(held, Held)
+    assert (len(held.values), held.others, held.count) == (VALUES, 40 - VALUES, 40)
+
+
+def test_what_an_older_release_recorded_still_loads() -> None:
+    old = b'{"record":"samples","at":1,"ticks":2,"missed":0,"facts":{"a/b":{"type":"distribution","count":2,"mean":1.0,'
+    old += b'"quantiles":[1.0,1.0,1.0,1.0,1.0,1.0,1.0]}}}'
+    record = msgspec.json.decode(old, type=AnyRecord)
+    assert isinstance(record, Sampled)
+    assert record.facts["a/b"] == Distribution(2, 1.0, (1.0,) * 7, left_out=0)
+
+
+def test_what_is_recorded_loads_as_it_was() -> None:
+    facts = sampled(Card(busy=1, clock=5, width=3, reasons=("a",), errors=1), Card(busy=0, clock=5, width=3))
+    record = Sampled(1, 2, 0, facts)
+    assert msgspec.json.decode(msgspec.json.encode(record), type=AnyRecord) == record
 
 
 @given(st.lists(numbers, min_size=1, max_size=EXACT))
