@@ -69,7 +69,7 @@ def _member(whole: Any, member: str) -> Any:
     if not member:
         return whole
     if isinstance(whole, dict):
-        return whole[member]
+        return whole.get(member, UNSUPPORTED)  # a struct's older version has fewer members
     if isinstance(whole, list | tuple):
         return whole[int(member)]
     raise ValueError(f"no {member} in {whole!r}")

@@ -91,7 +91,7 @@ class Fabric(Section):
         follows=("gpu/*/fabric/state",),
     )
     state: Seen[str] = state(
-        "Until registration is completed CUDA does not start (error 802) or peers go over PCIe: fabric manager and driver "
+        "Until it is `completed` CUDA does not start (error 802) or peers go over PCIe: fabric manager and driver "
         "must be of one version",
         f"{INFO}.state",
         settled="always",

@@ -134,7 +134,7 @@ def read_nvlink(device: Device) -> NvLinks:
 
 def _link(device: Device, number: int) -> Link:
     def asked(source: str) -> str:
-        return source.replace("LINK", str(number))
+        return source.replace("(LINK)", f"({number})")
 
     now = device.word(asked("NVML_FI_DEV_NVLINK_GET_STATE(LINK)"), STATES)
     older = device.word(asked("nvmlDeviceGetNvLinkState(LINK)"), STATES)

@@ -22,7 +22,7 @@ class PcieErrors(Section):
 
     replay_counter: Seen[int] = counter(
         "Each is a packet sent again: a marginal riser or slot costs bandwidth before it costs the link",
-        "NVML_FI_DEV_PCIE_REPLAY_COUNTER",
+        "NVML_FI_DEV_PCIE_REPLAY_COUNTER, or nvmlDeviceGetPcieReplayCounter",
         trouble=True,
     )
     replay_rollover_counter: Seen[int] = counter(
@@ -148,9 +148,8 @@ def sample_pcie(device: Device) -> Pcie:
 
 
 def _errors(device: Device) -> PcieErrors:
-    field = device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")
-    older = device.answer("nvmlDeviceGetPcieReplayCounter")
-    return read_each(PcieErrors, device.answer, replay_counter=older if isinstance(field, Gap) else field)
+    replays = device.first("NVML_FI_DEV_PCIE_REPLAY_COUNTER", "nvmlDeviceGetPcieReplayCounter")
+    return read_each(PcieErrors, device.answer, replay_counter=replays)
 
 
 def atomics(mask: int) -> Seen[tuple[str, ...]]:

@@ -74,7 +74,7 @@ class Asked:
         self.key = key_of(name, args)
         if name == FIELDS:
             self.fields = [(field, 0) if isinstance(field, int) else tuple(field) for field in args]
-            self.keys = [key_of(name, (field,) if isinstance(field, int) else field) for field in args]
+            self.keys = [key_of(name, (field, scope) if scope else (field,)) for field, scope in self.fields]
 
 
 def main() -> None:
