@@ -7,8 +7,11 @@ drives and NVML could not attach (lost, asleep, hung, denied) stand here too: ea
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from probes.gpu.affinity import Affinity, read_affinity
 from probes.gpu.asking import Device
 from probes.gpu.clocks import Clocks, read_clocks, sample_clocks
+from probes.gpu.confidential import Confidential, read_confidential
+from probes.gpu.ecc import Ecc, read_ecc
 from probes.gpu.events import (
     EventCounters,
     EventReasons,
@@ -19,13 +22,22 @@ from probes.gpu.events import (
     read_utilization,
     sample_event_reasons,
 )
-from probes.gpu.identity import UNIT_WORDS, Inforom, Platform, minor_of, read_inforom, read_platform, unit_facts
+from probes.gpu.fabric import Fabric, read_fabric
+from probes.gpu.gsp import Gsp, read_gsp
+from probes.gpu.health import Health, read_health
 from probes.gpu.inferred import Inferred, read_inferred, sample_inferred
 from probes.gpu.machine import Machine, read_machine
+from probes.gpu.memory import Memory, read_memory, sample_memory
+from probes.gpu.mig import Mig, read_mig
+from probes.gpu.nvlink import NvLinks, read_nvlink
+from probes.gpu.pcie import Pcie, read_pcie, sample_pcie
+from probes.gpu.peers import Peer, read_peers
 from probes.gpu.power import Power, read_power, sample_power
 from probes.gpu.processes import RUNNING, Process, process_facts
 from probes.gpu.settings import SETTING_WORDS, Settings, performance_state, setting_facts
 from probes.gpu.thermal import Fans, Temperature, read_fans, read_temperature, sample_temperature
+from probes.gpu.unit import UNIT_WORDS, Inforom, Platform, minor_of, read_inforom, read_platform, unit_facts
+from probes.gpu.virtualization import Virtualization, read_virtualization
 from probes.gpu.worded import read_worded
 from probes.kit.facts import Gap, Map, Section, Seen, identity, seen_or, telemetry, then
 from probes.kit.host import Host
@@ -68,6 +80,18 @@ class Gpu(Settings):
     temperature: Temperature = Temperature()
     fan: Fans = Fans()
     inferred: Inferred = Inferred()
+    memory: Memory = Memory()
+    ecc: Ecc = Ecc()
+    health: Health = Health()
+    pcie: Pcie = Pcie()
+    nvlink: NvLinks = NvLinks()
+    fabric: Fabric = Fabric()
+    peers: Seen[Map[Peer]] = identity("The other GPUs that this one may reach", "NVML's devices", follows=("gpu",))
+    affinity: Affinity = Affinity()
+    mig: Mig = Mig()
+    gsp: Gsp = Gsp()
+    confidential: Confidential = Confidential()
+    virtualization: Virtualization = Virtualization()
 
 
 READ: Mapping[str, Callable[[Device], Any]] = {
@@ -82,6 +106,18 @@ READ: Mapping[str, Callable[[Device], Any]] = {
     "power": read_power,
     "temperature": read_temperature,
     "fan": read_fans,
+    "memory": read_memory,
+    "ecc": read_ecc,
+    "health": read_health,
+    "pcie": read_pcie,
+    "nvlink": read_nvlink,
+    "fabric": read_fabric,
+    "peers": read_peers,
+    "affinity": read_affinity,
+    "mig": read_mig,
+    "gsp": read_gsp,
+    "confidential": read_confidential,
+    "virtualization": read_virtualization,
 }
 """A Gpu's fields that are more than an answer of NVML or its word."""
 
@@ -95,6 +131,8 @@ SAMPLED: Mapping[str, Callable[[Device], Any]] = {
     "power": sample_power,
     "temperature": sample_temperature,
     "inferred": sample_inferred,
+    "memory": sample_memory,
+    "pcie": sample_pcie,
 }
 """What moves: these ask no more than inquiry.SAMPLE answers."""
 

@@ -5,7 +5,7 @@ from probes.gpu.worded import read_worded
 from probes.kit.facts import Section, Seen, config, identity, telemetry
 from probes.kit.knobs import read_each
 
-_DEPRECATED = ("driver/version",)  # R595 answers DEPRECATED where R580 told a value
+_DEPRECATED = ("driver/module/version", "driver/nvml/driver_version")  # R595 answers DEPRECATED where R580 told a value
 _DEFAULT_FOLLOWS = ("gpu/*/vbios_version", *_DEPRECATED)
 
 

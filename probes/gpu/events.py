@@ -1,11 +1,12 @@
 """What holds a GPU's clocks down, now and since the driver was loaded; and whether the GPU works at all."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from probes.gpu.asking import Device
-from probes.kit.facts import NOT_READ, Section, Seen, counter, identity, seen_or, state, telemetry, then
+from probes.kit.facts import Section, Seen, counter, identity, seen_or, state, telemetry, then
 
 CURRENT = "nvmlDeviceGetCurrentClocksEventReasons"
 REASONS: Mapping[int, str] = {
@@ -40,10 +41,11 @@ class EventReasons(Section):
         "All that holds at once, an unknown bit as its number; `none` is a GPU at the clock that it was asked for",
         CURRENT,
         settled="gpu busy",
+        context=True,
     )
     supported: Seen[tuple[str, ...]] = identity(
         "A reason that is missing here is unknown, not absent", "nvmlDeviceGetSupportedClocksEventReasons",
-        context=True, follows=("driver/version",),
+        context=True, follows=("driver/module/version",),
     )  # fmt: skip
     # Not counted when busy alone: this is how a GPU says that it is not.
     gpu_idle: Seen[int] = telemetry("Nothing runs, and the clocks fall", f"{CURRENT}, 0x001")
@@ -120,18 +122,14 @@ def mask(device: Device) -> Seen[int]:
 
 
 def read_event_reasons(device: Device) -> EventReasons:
-    now = mask(device)
-    supported = device.answer("nvmlDeviceGetSupportedClocksEventReasons")
-    return EventReasons(
-        active=then(now, lambda bits: " ".join(names_of(bits)) or "none"),
-        supported=then(supported, names_of),
-        **{name: _holds(now, bit) for bit, name in REASONS.items()},
-    )
+    supported = then(device.answer("nvmlDeviceGetSupportedClocksEventReasons"), names_of)
+    return msgspec.structs.replace(sample_event_reasons(device), supported=supported)
 
 
 def sample_event_reasons(device: Device) -> EventReasons:
-    """Without what is supported, which does not move."""
-    return msgspec.structs.replace(read_event_reasons(device), supported=NOT_READ)
+    now = mask(device)
+    each: Mapping[str, Any] = {name: _holds(now, bit) for bit, name in REASONS.items()}
+    return EventReasons(active=then(now, lambda bits: " ".join(names_of(bits)) or "none"), **each)
 
 
 def _holds(now: Seen[int], bit: int) -> Seen[int]:

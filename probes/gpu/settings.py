@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from probes.gpu.asking import ENABLED, Device, Words
-from probes.gpu.identity import Unit
 from probes.gpu.machine import Machine
+from probes.gpu.unit import Unit
 from probes.kit.facts import Gap, Seen, config, identity, state, telemetry, then
 
 COMPUTE_MODES: Words = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}

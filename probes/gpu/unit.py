@@ -108,6 +108,9 @@ class Unit(Section):
         "nvmlDeviceGetIndex",
         context=True,
     )
+    irq: Seen[int] = telemetry(
+        "The interrupt by which /proc/interrupts and irqbalance know it", "nvmlDeviceGetIrqNum", context=True
+    )
     runtime_status: Seen[str] = telemetry(
         "A suspended GPU takes seconds to wake; asking NVML would wake it",
         "/sys/bus/pci/devices/ADDRESS/power/runtime_status",
