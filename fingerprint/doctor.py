@@ -24,7 +24,7 @@ CPUID_SECONDS = 15.0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """about: a section, or `store`, `redaction`, `installation`, `cpuid`. facts: the paths concerned."""
+    """about: a section, or `store`, `redaction`, `installation`, `cpuid`, `nvml`. facts: the paths concerned."""
 
     level: Level
     about: str
@@ -62,6 +62,7 @@ _LEVEL_OF: Mapping[GapCode, Level] = {
     "failed": "problem",
     "timed_out": "problem",
     "lost": "problem",
+    "asleep": "note",
     "unsupported": "note",
     "retired": "note",
     "not_observable": "note",
@@ -71,6 +72,7 @@ _SAYS: Mapping[GapCode, str] = {
     "failed": "read, but it made no sense",
     "timed_out": "given up",
     "lost": "there before, and gone",
+    "asleep": "suspended, and asking would have woken it",
     "unsupported": "not offered by this kernel or device",
     "retired": "no longer reported",
     "not_observable": "told by no interface",
@@ -87,12 +89,40 @@ _PTRACE_READ = re.compile(
     r"^/proc/.*/(?:environ|exe|cwd|root|io|maps|smaps|smaps_rollup|numa_maps|auxv|fd|map_files|personality|syscall|stack)\b"
 )
 _TIMER_SLACK = re.compile(r"^/proc/.*/timerslack_ns\b")  # proc_pid_timerslack_ns(5): CAP_SYS_NICE for another's
+# What a gap of NVML says (probes/kit/nvml) -> what helps; the first that is found.
+_NVML_REMEDIES = {
+    "nvidia-ml-py is not installed": f"{sys.executable} -m pip install nvidia-ml-py",
+    "NVML: ": "look for Xid 79, 119 and 120 in the kernel's log; what hangs in state D ends with a reset of the GPU or a "
+    "reboot. Where NVML is only slow, give it more time: nvml_budget_s, nvml_gpu_budget_s",
+    "(NVML 18)": "reboot, or unload and load the modules: the library was upgraded and the module was not",
+    "(NVML 999)": "in a container, make it anew: `systemctl daemon-reload` on the host takes its devices away",
+}
+_ASLEEP = "while it is measured, keep it awake: echo on > /sys/bus/pci/devices/ADDRESS/power/control"
+# Facts of area driver that are False where something does not fit: what to say of it.
+_MISFITS = {
+    ("libraries", "match_module"): (
+        "the driver's libraries are of another version than its module",
+        "new processes are refused with `Driver/library version mismatch`, and old ones run on",
+        "reboot, or unload and load the modules",
+    ),
+    ("fabricmanager", "matches_module"): (
+        "the fabric manager is of another version than the driver",
+        "without it no job gets NVLink across the switches: CUDA error 802",
+        "install nvidia-fabricmanager of the driver's version, and restart it",
+    ),
+}
 _PTRACE = "run as the process's own user, as root, or with CAP_SYS_PTRACE"
 
 
 def examine(snapshot: Snapshot, house: House) -> tuple[Finding, ...]:
     """All findings, the worst first; those of one level by what they are about."""
-    found = [*_of_house(house), *_of_sections(snapshot), *_of_gaps(snapshot), _of_version(snapshot)]
+    found = [
+        *_of_house(house),
+        *_of_sections(snapshot),
+        *_of_gaps(snapshot),
+        *_of_driver(snapshot),
+        _of_version(snapshot),
+    ]
     return tuple(sorted(found, key=lambda finding: (LEVELS.index(finding.level), finding.about)))
 
 
@@ -146,30 +176,40 @@ def _section_remedy(reading: Reading) -> str:
     return "find what hangs (a device, a mount), or give more time: budget_s in config.toml"
 
 
+def _of_driver(snapshot: Snapshot) -> Iterator[Finding]:
+    for key, leaf in _leaves(snapshot):
+        if key.area == "driver" and leaf.value is False and leaf.names in _MISFITS:
+            says, why, remedy = _MISFITS[leaf.names]
+            path = str(key.path(leaf.names))
+            yield Finding(level="problem", about="driver", says=says, why=why, remedy=remedy, facts=(path,))
+
+
 def _of_gaps(snapshot: Snapshot) -> Iterator[Finding]:
     is_root = snapshot.provenance.uid == 0
     folded: dict[_Reason, list[str]] = {}
-    for key, leaf in _gap_leaves(snapshot):
-        reason = _reason(key, leaf, is_root)
+    for key, leaf in _leaves(snapshot):
+        reason = _reason(key, leaf, is_root) if isinstance(leaf.value, Gap) else None
         if reason is not None:
             folded.setdefault(reason, []).append(str(key.path(leaf.names)))
     for reason, paths in folded.items():
         yield _finding(reason, tuple(paths))
 
 
-def _gap_leaves(snapshot: Snapshot) -> Iterator[tuple[Key, Leaf]]:
+def _leaves(snapshot: Snapshot) -> Iterator[tuple[Key, Leaf]]:
     known = areas()
     for key, reading in snapshot.readings.items():
         if key.area not in known:
             continue
         section = reading.section(discover([key.area])[key.area].section)
         if section is not None:
-            yield from ((key, leaf) for leaf in leaves(section) if isinstance(leaf.value, Gap))
+            yield from ((key, leaf) for leaf in leaves(section))
 
 
 def _reason(key: Key, leaf: Leaf, is_root: bool) -> _Reason | None:
-    """Why this gap is worth telling; None where nothing is amiss: what is absent, asleep, settling or was not read."""
+    """Why this gap is worth telling; None where nothing is amiss: what is absent, settling or was not read."""
     gap: Gap = leaf.value
+    if remedy := next((words for told, words in _NVML_REMEDIES.items() if told in gap.detail), ""):
+        return _Reason("nvml", gap.code, gap.detail, remedy)
     if gap.code == "absent":
         mount = _missing_mount(leaf.fact.source)
         return _Reason(str(key), "absent", "its file system is not mounted", mount) if mount else None
@@ -189,6 +229,8 @@ def _missing_mount(source: str) -> str:
 def _remedy(code: GapCode, source: str, is_root: bool) -> str:
     if code == "failed":
         return _RECORD
+    if code == "asleep":
+        return _ASLEEP
     if code in ("timed_out", "lost"):
         return f"see whether it answers at all: {source}"
     if code != "denied":

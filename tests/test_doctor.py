@@ -8,6 +8,9 @@ import pytest
 from fingerprint import doctor
 from fingerprint.doctor import LEVELS, Finding, House, cpuid, examine, of_cpuid
 from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
+from probes.driver import Driver
+from probes.driver.fabric_manager import FabricManager
+from probes.driver.libraries import Libraries
 from probes.kit.facts import Gap, Map, Section, Seen, config, state, telemetry
 from probes.kit.host import Host
 from probes.kit.probe import HOST, Probe, discover
@@ -80,6 +83,54 @@ def test_other_reasons_are_other_findings() -> None:
 def test_gaps_below_a_collection_are_told_by_their_path() -> None:
     (finding,) = of_gaps(Made(disks=Map({"nvme/0": Disk(depth=Gap("denied"))})))
     assert finding.facts == ("made/disks/nvme%2F0/depth",)
+
+
+def of_nvml(gap: Gap) -> Finding:
+    found = examine(snapshot(("made", reading_of(Made(heat=gap, plain=gap)))), House())
+    (finding,) = (finding for finding in found if finding.about == "nvml")
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("gap", "level", "remedy"),
+    [
+        (
+            Gap("timed_out", "NVML: unresponsive since 10:00:00 in nvmlDeviceGetName (pid 7)"),
+            "problem",
+            "reset",
+        ),
+        (Gap("absent", "nvidia-ml-py is not installed beside fingerprint"), "limit", "pip install nvidia-ml-py"),
+        (Gap("failed", "nvmlInit: Driver/library version mismatch (NVML 18)"), "problem", "reboot"),
+        (Gap("failed", "nvmlInit: Unknown Error (NVML 999)"), "problem", "container"),
+    ],
+)
+def test_an_nvml_that_does_not_answer_is_one_finding_with_its_words(gap: Gap, level: str, remedy: str) -> None:
+    finding = of_nvml(gap)
+    assert (finding.level, finding.why, finding.facts) == (level, gap.detail, ("made/plain", "made/heat"))
+    assert remedy in finding.remedy
+
+
+def test_a_gpu_that_is_asleep_is_told_and_how_to_keep_it_awake() -> None:
+    (finding,) = of_gaps(Made(heat=Gap("asleep", "suspended")))
+    assert (finding.level, "power/control" in finding.remedy) == ("note", True)
+    assert "asking would have woken it" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        (Driver(libraries=Libraries(match_module=False)), "libraries are of another version"),
+        (Driver(fabricmanager=FabricManager(matches_module=False)), "fabric manager is of another version"),
+    ],
+)
+def test_versions_of_the_driver_that_do_not_fit_are_a_problem(
+    driver: Driver, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    first, *rest = examine(snapshot(("driver", reading_of(driver))), House())
+    assert (first.level, first.about, len(first.facts)) == ("problem", "driver", 1)
+    assert words in first.says
+    assert [finding.about for finding in rest] == ["installation"]
 
 
 @pytest.mark.parametrize("mounted", [True, False])
