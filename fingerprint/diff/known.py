@@ -39,7 +39,7 @@ def split(path: FactPath, known: ProbeOf = probe_of) -> tuple[Key, Names]:
     probe = known(path[0])
     if probe is None or probe.of == "host":
         return Key(path[0]), tuple(path[1:])
-    return Key(path[0], path[1]), tuple(path[2:])
+    return Key(path[0], "".join(path[1:2])), tuple(path[2:])
 
 
 def fact_at(path: FactPath, known: ProbeOf = probe_of) -> Fact | None:

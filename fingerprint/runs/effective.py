@@ -146,7 +146,7 @@ def _held(samples: Samples, sections: Iterable[Key]) -> Mapping[Key, Mapping[Nam
     for path, sample in samples.items():
         if isinstance(sample, (Held, Uncounted)):
             area, *names = parse_path(path)
-            key = next((key for key in (Key(area), Key(area, names[0])) if key in known), None)
+            key = next((key for key in (Key(area), Key(area, "".join(names[:1]))) if key in known), None)
             if key is not None:
                 found.setdefault(key, {})[tuple(names[bool(key.target) :])] = sample
     return found

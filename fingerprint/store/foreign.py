@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fingerprint.runs.record import AnyRecord, Distribution, Opened, Sampled, Snapped
+from fingerprint.runs.record import AnyRecord, Distribution, Held, Opened, Sampled, Snapped
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Reading
 from fingerprint.store import blobs
@@ -194,6 +194,8 @@ def _oddity(record: AnyRecord, snapshots: Collection[str]) -> str:
             parse_path(path)
             if isinstance(seen, Distribution) and len(seen.quantiles) != QUANTILES:
                 return f"{path} has {len(seen.quantiles)} quantiles, not {QUANTILES}"
+            if isinstance(seen, Held) and len(seen.values) < 1 + bool(seen.others):
+                return f"{path} held values that are not there"
     except ValueError as error:
         return str(error)
     return ""

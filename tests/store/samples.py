@@ -11,15 +11,18 @@ from fingerprint.runs.record import (
     Closed,
     Distribution,
     Growth,
+    Held,
     Measured,
     Noted,
     Opened,
     Opener,
     Passed,
     Process,
+    Sample,
     Sampled,
     Snapped,
     Trouble,
+    Uncounted,
 )
 from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
 from fingerprint.store import Store
@@ -73,9 +76,11 @@ def records(before: str, after: str, at: int = 0) -> list[AnyRecord]:
     """One of each kind but `opened`, in the order in which a run writes them."""
     tick = itertools.count(at or next(_clock), 1000)
     quantiles = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5)
-    facts: dict[str, Distribution | Growth] = {
+    facts: dict[str, Sample] = {
         "bus/heat": Distribution(7, 4.0, quantiles),
         "bus/links/0000:17:00.0/errors": Growth(3, 9, 6, 60.0),
+        "bus/links/0000:17:00.0/width": Held(((16, 40), (["x", None], 2)), others=1, left_out=9),
+        "bus/links/0000:65:00.0/width": Uncounted(52),
     }
     return [
         Snapped(next(tick), "before", before),

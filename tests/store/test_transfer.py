@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from fingerprint.runs.record import Distribution, Growth
+from fingerprint.runs.record import Distribution, Growth, Held
 from fingerprint.store import Store, StoreError, foreign
 from tests.store.samples import opened, short_run, snapshot, store_at, whole_run
 
 GROWTH = to_builtins(Growth(3, 9, 6, 60.0))
+HELD_NOTHING = to_builtins(Held((), left_out=9))
 NO_QUANTILES = to_builtins(Distribution(7, 4.0, ()))
 
 
@@ -136,6 +137,7 @@ def change(document: Any, place: str, value: Any) -> None:
         ("runs.0.records.1", to_builtins(opened()), "or another one is too"),
         ("runs.0.records.4.facts", {"bus//heat": GROWTH}, "run .*, record 4: 'bus//heat' has an empty segment"),
         ("runs.0.records.4.facts", {"bus/heat": NO_QUANTILES}, "bus/heat has 0 quantiles, not 7"),
+        ("runs.0.records.4.facts", {"bus/width": HELD_NOTHING}, "bus/width held values that are not there"),
         ("runs.0.records.0.at", -1, "run .*, record 0: -1 is no time"),
         ("runs.0.records.0.at", 1 << 63, "is no time"),
         ("runs.0.records.0.vary", ["cpu//x"], "run .*, record 0: 'cpu//x' has an empty segment"),
