@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from probes.kit.host import Host
 from probes.kit.nvml.lock import Mark, read_mark
 from probes.kit.nvml.options import Options
+from tests.nvml.drivers import NEWEST, lacks
 from tests.nvml.scenario import EACH_CALL, HANDLE, Scenario, pci_info
 
 
@@ -24,15 +25,16 @@ class Called(NamedTuple):
 class Fake:
     """What one driver is, for as long as a test lasts."""
 
-    def __init__(self, folder: Path, library: Path, scenario: Scenario, lacks: Iterable[str] = ()) -> None:
-        """lacks: functions that this driver is too old for."""
+    def __init__(self, folder: Path, library: Path, scenario: Scenario, without: Iterable[str] = ()) -> None:
+        """without: functions that are not in this library, beside those that its driver is too old for."""
         folder.mkdir()
         self.library = folder / "libnvidia-ml.so.1"
         self.lock = folder / "lock"
         self.scenario: Scenario = json.loads(json.dumps(scenario))
         for device in self.devices:
             self.scenario["devices"][device].setdefault("nvmlDeviceGetPciInfo_v3", pci_info(device))
-        self.library.write_bytes(_without(library.read_bytes(), lacks))
+        older = lacks(scenario["system"].get("nvmlSystemGetDriverVersion", NEWEST))
+        self.library.write_bytes(_without(library.read_bytes(), {*older, *without}))
         self.save()
 
     def save(self) -> None:
@@ -88,7 +90,7 @@ class Fake:
 class FakeNvml(Protocol):
     """The fixture `fake_nvml`: makes a Fake."""
 
-    def __call__(self, scenario: Scenario, lacks: Iterable[str] = ()) -> Fake: ...
+    def __call__(self, scenario: Scenario, without: Iterable[str] = ()) -> Fake: ...
 
 
 def lose(fake: Fake, device: str, code: int = 15) -> None:
@@ -121,8 +123,8 @@ def makers(folder: Path, library: Path) -> Iterator[FakeNvml]:
     """For a fixture: what it makes are folders of `folder`, one after another."""
     made: list[Fake] = []
 
-    def make(scenario: Scenario, lacks: Iterable[str] = ()) -> Fake:
-        made.append(Fake(folder / f"nvml-{len(made)}", library, scenario, lacks))
+    def make(scenario: Scenario, without: Iterable[str] = ()) -> Fake:
+        made.append(Fake(folder / f"nvml-{len(made)}", library, scenario, without))
         return made[-1]
 
     try:

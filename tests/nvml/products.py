@@ -13,11 +13,12 @@ class Product:
 
     clocks, most   graphics and SM, memory, video: idle, and the greatest
     idle_state     the performance state in which it waits
-    power          least, most, default, draw when idle
+    power          least, most, default, draw when idle; memory_draw: that of the memory alone, where it is told
     thresholds     shutdown, slowdown, memory, GPU (before Ada); margins: the same against T.Limit, since then
     link_gen       PCIe generation of the board, of the slot that it sits in, and when idle
     remap          banks with rows to spare; 0: it has no row remapping
-    nvlink         links, NVML's number of the version, MB/s of one link; module: power limits of GPU and CPU together
+    nvlink         links, NVML's number of the version, MB/s of one link
+    module         of GPU and CPU together: least and most power, draw when idle
     """
 
     name: str
@@ -39,6 +40,7 @@ class Product:
     boost: bool = True
     idle_state: int = 0
     power: tuple[int, int, int, int]
+    memory_draw: int = 0
     module: tuple[int, int, int] | None = None
     thresholds: tuple[int, int, int | None, int] | None = None
     margins: tuple[int, int, int | None, int] | None = None
@@ -63,38 +65,41 @@ _PRODUCTS = {
         name="NVIDIA H100 80GB HBM3", architecture=HOPPER, capability=(9, 0), cores=16896,
         device=0x233010DE, subsystem=0x16C110DE, part="692-2G520-0200-000", vbios="96.00.A5.00.01",
         inforom=("G520.0200.00.05", "2.1", "7.16"), memory=81559, reserved=479, bar1=131072, bus=5120,
-        clocks=(345, 2619, 765), most=(1980, 2619, 1545), power=(200, 700, 700, 70), margins=(-8, -2, 0, 0),
-        temperature=41, memory_temperature=48, link_gen=(5, 5, 5), remap=2560, nvlink=(18, 6, 26562), fabric=True, mig=7,
+        clocks=(345, 2619, 765), most=(1980, 2619, 1545), power=(200, 700, 700, 70), memory_draw=43,
+        margins=(-8, -2, 0, 0), temperature=41, memory_temperature=48, link_gen=(5, 5, 5),
+        remap=2560, nvlink=(18, 6, 26562), fabric=True, mig=7,
     ),
     "H200": Product(
         name="NVIDIA H200", architecture=HOPPER, capability=(9, 0), cores=16896,
         device=0x233510DE, subsystem=0x18BE10DE, part="695-2G520-0280-001", vbios="96.00.A5.00.03",
         inforom=("G520.0280.02.02", "2.1", "7.16"), memory=143771, reserved=614, bar1=262144, bus=6144,
         clocks=(345, 3201, 765), most=(1980, 3201, 1545), power=(200, 700, 700, 77), margins=(-8, -2, 0, 0),
-        temperature=32, memory_temperature=41, link_gen=(5, 5, 5), remap=3072, nvlink=(18, 6, 26562), fabric=True, mig=7,
+        temperature=32, memory_temperature=41, link_gen=(5, 5, 5), remap=3072, nvlink=(18, 6, 26562),
+        fabric=True, mig=7,
     ),
     "B200": Product(
         name="NVIDIA B200", architecture=BLACKWELL, capability=(10, 0), cores=18944,
         device=0x290110DE, subsystem=0x199910DE, part="692-2G525-0220-000", vbios="97.00.82.00.13",
         inforom=("G525.0220.00.03", "2.1", "7.16"), memory=183359, reserved=917, bar1=262144, bus=8192,
         clocks=(120, 3996, 600), most=(1965, 3996, 1815), power=(200, 1000, 1000, 139), margins=(-5, -2, 0, 0),
-        temperature=29, memory_temperature=27, link_gen=(6, 5, 5), remap=3968, nvlink=(18, 7, 53125), fabric=True, mig=7,
+        temperature=29, memory_temperature=27, link_gen=(6, 5, 5), remap=3968, nvlink=(18, 7, 53125),
+        fabric=True, mig=7,
     ),
     "GB200": Product(
         name="NVIDIA GB200", architecture=BLACKWELL, capability=(10, 0), cores=18944,
         device=0x294110DE, subsystem=0x204610DE, part="900-2G548-A801-000", vbios="97.00.B9.00.69",
         inforom=("G548.0201.00.06", "2.1", "7.16"), memory=189471, reserved=742, bar1=262144, bus=8192,
-        clocks=(120, 3996, 600), most=(2062, 3996, 1890), power=(200, 1200, 1200, 166), module=(500, 2500, 467),
-        margins=(-5, -2, 0, 0), temperature=27, memory_temperature=27, link_gen=(6, 5, 5), remap=3968,
-        nvlink=(18, 7, 53125), fabric=True, mig=7, c2c=True, addressing=2,
+        clocks=(120, 3996, 600), most=(2062, 3996, 1890), power=(200, 1200, 1200, 166), memory_draw=30,
+        module=(500, 2500, 467), margins=(-5, -2, 0, 0), temperature=27, memory_temperature=27, link_gen=(6, 5, 5),
+        remap=3968, nvlink=(18, 7, 53125), fabric=True, mig=7, c2c=True, addressing=2,
     ),
     "GB300": Product(
         name="NVIDIA GB300", architecture=BLACKWELL, capability=(10, 3), cores=20480,
         device=0x31C210DE, subsystem=0x21F110DE, part="900-2G548-0081-000", vbios="97.10.4A.00.1A",
         inforom=("G548.0301.00.03", "2.1", "7.16"), memory=284208, reserved=947, bar1=524288, bus=8192,
-        clocks=(120, 3996, 600), most=(2070, 3996, 1912), power=(200, 1400, 1400, 180), module=(500, 2900, 488),
-        margins=(-5, -2, 0, 0), temperature=38, memory_temperature=38, link_gen=(6, 6, 6), remap=5952,
-        nvlink=(18, 7, 53125), fabric=True, mig=7, c2c=True, addressing=2,
+        clocks=(120, 3996, 600), most=(2070, 3996, 1912), power=(200, 1400, 1400, 180), memory_draw=36,
+        module=(500, 2900, 488), margins=(-5, -2, 0, 0), temperature=38, memory_temperature=38, link_gen=(6, 6, 6),
+        remap=5952, nvlink=(18, 7, 53125), fabric=True, mig=7, c2c=True, addressing=2,
     ),
     "A100 SXM": Product(
         name="NVIDIA A100-SXM4-40GB", architecture=AMPERE, capability=(8, 0), cores=6912,

@@ -25,7 +25,7 @@ def slots(count: int) -> list[str]:
 
 
 def host_of(product: str, count: int = 1, driver: str = "580.65.06") -> Scenario:
-    """`count` idle GPUs of one product, with persistence on and nobody's processes; `lacks(driver)` belongs to it."""
+    """`count` idle GPUs of one product, with persistence on and nobody's processes."""
     devices = {slot: device_of(PRODUCTS[product], slot, at, count, driver) for at, slot in enumerate(slots(count))}
     return {"system": system_of(driver), "devices": devices}
 
@@ -99,7 +99,7 @@ def _identity(product: Product, slot: str, at: int, driver: str) -> Answers:
     }
     if product.c2c:
         told["nvmlDeviceGetPlatformInfo"] = {
-            "ibGuid": list(uuid.UUID(unit(slot, "GUID")).bytes), "chassisSerialNumber": "2507816907154",
+            "ibGuid": f"\\xfe\\x80{unit(slot)[:8]}", "chassisSerialNumber": "2507816907154",
             "slotNumber": 25, "trayIndex": 15, "hostId": 1, "peerType": 1, "moduleId": at + 1,
         }  # fmt: skip
     return {key: answer for key, answer in told.items() if answer is not None}
@@ -111,6 +111,7 @@ def _modes(product: Product) -> Answers:
         "nvmlDeviceGetComputeMode": 0,
         "nvmlDeviceGetVirtualizationMode": 0,
         "nvmlDeviceGetAccountingMode": 0,
+        "nvmlDeviceGetDisplayActive": 0,
         "nvmlDeviceGetAddressingMode": product.addressing,
         "nvmlDeviceGetAPIRestriction(0)": 1,
         "nvmlDeviceGetC2cModeInfoV": {"isC2cEnabled": int(product.c2c)},
@@ -167,15 +168,14 @@ def _power(product: Product) -> Answers:
     if product.architecture >= AMPERE and product.capability != (8, 0):
         told |= _fields({185: draw + 120})
     if product.module:
-        _, limit, draw = (1000 * watts for watts in product.module)
-        told |= {
-            f"nvmlDeviceGetFieldValues({field},1)": value for field, value in ((186, draw), (190, limit), (192, limit))
-        }
+        least, limit, draw = (1000 * watts for watts in product.module)
+        told |= _fields({186: draw, 187: least, **dict.fromkeys((188, 189, 190, 192), limit)}, scope=1)
+    if product.memory_draw:
+        told |= _fields({185: 1000 * product.memory_draw}, scope=2)
     if product.architecture >= BLACKWELL:
         nobody = {"mask": [0] * 8}
-        told["nvmlDeviceWorkloadPowerProfileGetCurrentProfiles"] = {
-            name: nobody for name in ("perfProfilesMask", "requestedProfilesMask", "enforcedProfilesMask")
-        }
+        masks = ("perfProfilesMask", "requestedProfilesMask", "enforcedProfilesMask")
+        told["nvmlDeviceWorkloadPowerProfileGetCurrentProfiles"] = dict.fromkeys(masks, nobody)
         told |= {f"nvmlDeviceGetFieldValues({number})": error(NO_PERMISSION) for number in (251, 264)}
     return told
 
@@ -183,7 +183,7 @@ def _power(product: Product) -> Answers:
 def _thermal(product: Product) -> Answers:
     told: Answers = {"nvmlDeviceGetTemperatureV(0)": product.temperature}
     if product.fans:
-        told["nvmlDeviceGetFanSpeed"] = 30
+        told |= {"nvmlDeviceGetFanSpeed": 30, "nvmlDeviceGetFanControlPolicy_v2(0)": 0}
     if product.memory_temperature is not None:
         told |= _fields({82: product.memory_temperature})
     if product.thresholds:
@@ -203,6 +203,8 @@ def _memory(product: Product) -> Answers:
     told: Answers = {
         "nvmlDeviceGetMemoryInfo": {"total": total, "reserved": reserved, "free": total - reserved, "used": 0},
         "nvmlDeviceGetBAR1MemoryInfo": {"bar1Total": bar1, "bar1Free": bar1 - MIB, "bar1Used": MIB},
+        "nvmlDeviceGetConfComputeMemSizeInfo": {"protectedMemSizeKib": 0, "unprotectedMemSizeKib": total >> 10},
+        "nvmlDeviceGetConfComputeProtectedMemoryUsage": {"total": 0, "free": 0, "used": 0},
         **_fields({230: 0}),
     }
     if product.ecc == "on":
@@ -248,6 +250,7 @@ def _pcie(product: Product) -> Answers:
         "nvmlDeviceGetPcieSpeed": speed[now],
         "nvmlDeviceGetPcieLinkMaxSpeed": most,  # NVML_PCIE_LINK_MAX_SPEED_*: 1 is 2500 MB/s
         **_fields({94: 0, 95: 0, **dict.fromkeys((169, *range(173, 184)), 0)}),
+        **_fields({229 if product.c2c else 228: 0x3F} if product.architecture >= HOPPER else {}),
     }
 
 
@@ -256,9 +259,11 @@ def _links(product: Product, at: int) -> Answers:
         return _fields({91: 0, 170: 0})
     count, version, speed = product.nvlink
     errors = (38, 45, 52, 59, 160)
+    own_errors = (215, 219) if product.architecture >= BLACKWELL else (161, 162, 163)
     told = _fields({91: count, 90: speed, **dict.fromkeys(errors, 0), 170: 10 * product.c2c})
     for link in range(count):
         switch = f"0000:{SWITCHES[link % len(SWITCHES)]}:00.0"
+        told |= _fields({164: speed, 165: 1, **dict.fromkeys(own_errors, 0)}, scope=link)
         told[f"nvmlDeviceGetNvLinkState({link})"] = 1
         told[f"nvmlDeviceGetNvLinkVersion({link})"] = version
         told[f"nvmlDeviceGetNvLinkRemotePciInfo({link})"] = pci_info(switch, 0x22A310DE)
@@ -301,5 +306,6 @@ def _peers(product: Product, at: int, count: int) -> Answers:
     return told
 
 
-def _fields(values: dict[int, int | None]) -> Answers:
-    return {f"nvmlDeviceGetFieldValues({number})": value for number, value in values.items() if value is not None}
+def _fields(values: dict[int, int | None], scope: int = 0) -> Answers:
+    of = f",{scope}" if scope else ""
+    return {f"nvmlDeviceGetFieldValues({number}{of})": value for number, value in values.items() if value is not None}

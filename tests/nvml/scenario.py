@@ -23,7 +23,7 @@ HANG: Answers = {"hang": True}
 ABORT: Answers = {"abort": True}
 
 # Of the codes that are one gap, the one that a device gives most.
-_CODES = {gap: code for code, gap in reversed(GAPS.items())} | {"unsupported": 3, "absent": 6, "failed": 999}
+_CODES = {gap: code for code, gap in reversed(tuple(GAPS.items()))} | {"unsupported": 3, "absent": 6, "failed": 999}
 _ROW = re.compile(r"(?P<device>[0-9a-f]{4,}:\S+)? ?(?P<key>\S+)")
 
 

@@ -55,6 +55,14 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *to)
     return NVML_SUCCESS;
 }
 
+STRUCT(nvmlDeviceGetConfComputeProtectedMemoryUsage, nvmlMemory_t, memory)
+
+static const struct field protected_memory[] = {
+    FIELD(nvmlConfComputeMemSizeInfo_t, protectedMemSizeKib),
+    FIELD(nvmlConfComputeMemSizeInfo_t, unprotectedMemSizeKib),
+};
+STRUCT(nvmlDeviceGetConfComputeMemSizeInfo, nvmlConfComputeMemSizeInfo_t, protected_memory)
+
 static const struct field attributes[] = {
     FIELD(nvmlDeviceAttributes_t, multiprocessorCount),   FIELD(nvmlDeviceAttributes_t, sharedCopyEngineCount),
     FIELD(nvmlDeviceAttributes_t, sharedDecoderCount),    FIELD(nvmlDeviceAttributes_t, sharedEncoderCount),
@@ -278,13 +286,13 @@ RUNNING(nvmlDeviceGetMPSComputeRunningProcesses_v2, "nvmlDeviceGetMPSComputeRunn
 
 static nvmlReturn_t field_value(nvmlDevice_t device, nvmlFieldValue_t *to)
 {
-    const struct call call = to->scopeId ? call_of(device, "nvmlDeviceGetFieldValues", NULL, "(%u,%u)", to->fieldId, to->scopeId)
-                                         : call_of(device, "nvmlDeviceGetFieldValues", NULL, "(%u)", to->fieldId);
+    const struct call plain = call_of(device, "nvmlDeviceGetFieldValues", NULL, "(%u)", to->fieldId);
+    const struct call scoped = call_of(device, "nvmlDeviceGetFieldValues", NULL, "(%u,%u)", to->fieldId, to->scopeId);
     const struct json *value = NULL;
     nvmlReturn_t code;
 
     REFUSE_UNLESS(to->fieldId && to->fieldId < NVML_FI_MAX);
-    code = behave(staged(device->name, call.key), &value);
+    code = behave(staged(device->name, to->scopeId ? scoped.key : plain.key), &value);
     if (code != NVML_SUCCESS)
         return code;
     if (!value)

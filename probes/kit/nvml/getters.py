@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, ctypes.Structure):
-        return {name: _of_field(getattr(value, name), kind) for name, kind, *_ in value._fields_ if name != "version"}
+        return {name: _of_field(value, name, kind) for name, kind, *_ in value._fields_ if name != "version"}
     if isinstance(value, (ctypes.Array, list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -44,7 +44,8 @@ def plain(value: Any) -> Any:
     return {name: plain(item) for name, item in vars(value).items()}
 
 
-def _of_field(value: Any, kind: Any) -> Any:
+def _of_field(struct: ctypes.Structure, name: str, kind: Any) -> Any:
+    value = ctypes.Structure.__getattribute__(struct, name)  # nvidia-ml-py's raises for bytes that are no UTF-8
     return ord(value) if kind is ctypes.c_char else plain(value)  # a number of one byte, as nvml.h has it
 
 
