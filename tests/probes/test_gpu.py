@@ -1,16 +1,23 @@
 """The area `gpu`: which GPUs there are, which unit sits in each slot, and what was set on it."""
 
+import os
+import signal
 from typing import Any
 
+import msgspec
 import pynvml
 import pytest
 
+from fingerprint.sections import decoder_of
 from fingerprint.testing import Replay
-from probes.gpu import clocks, events, power, settings, thermal, unit
+from probes.gpu import Gpus, clocks, events, gpu, power, sample, settings, thermal, unit
 from probes.gpu.asking import Device, _question
 from probes.kit.facts import Gap
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.inquiry import FIELDS, key_of
+from probes.kit.probe import HOST
+from tests.nvml.drivers import lacks
+from tests.nvml.fake import FakeNvml
 from tests.nvml.products import PRODUCTS
 from tests.nvml.profiles import host_of
 from tests.nvml.scenario import Scenario
@@ -269,3 +276,41 @@ def test_what_is_read_of_nvml_is_asked_in_a_pass(h100: Scenario) -> None:
     by_link = tuple(f"{FIELDS}({number}" for number in inquiry.LINK_FIELDS)
     one_by_one = (*inquiry.LINK, *(name for name, _ in inquiry.PEER), *by_link)
     assert {key for key in host.asked - snapshot_keys() if not key.startswith(one_by_one)} == {"spent"}
+
+
+# Through a library.
+
+
+def test_what_a_library_answers_is_what_is_read(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("GB200", 2)
+    staged = items(read(replayed(scenario, BARE)))
+    whole = gpu.read(fake_nvml(scenario).host(), HOST)
+    for key, found in items(decoder_of(Gpus)(msgspec.json.encode(whole))).items():
+        assert (found.name, found.uuid, found.power_limit) == (
+            staged[key].name, staged[key].uuid, staged[key].power_limit,
+        )  # fmt: skip
+        assert (found.platform, found.clocks.max, found.inforom.img) == (
+            staged[key].platform, staged[key].clocks.max, staged[key].inforom.img,
+        )  # fmt: skip
+        assert found.query_ms >= 0
+
+
+def test_a_sample_of_a_library_moves_with_it(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("H100 SXM"))
+    host = fake.host()
+    assert items(sample(host, HOST))[ONE].busy == 0
+    fake.put(ONE, "nvmlDeviceGetUtilizationRates", {"gpu": 99, "memory": 60})
+    fake.put(ONE, "nvmlDeviceGetCurrentClocksEventReasons", 0x4)
+    host.begin_moment()
+    found = items(sample(host, HOST))[ONE]
+    assert (found.busy, found.clocks_event_reasons.active) == (1, "sw_power_cap")
+    for pid in fake.processes():
+        os.kill(pid, signal.SIGTERM)
+    host.begin_moment()
+    assert code(sample(host, HOST).gpus) == "not_read"
+
+
+def test_a_driver_that_no_longer_reports_application_clocks_retires_them(fake_nvml: FakeNvml) -> None:
+    driver = "595.91.07"
+    fake = fake_nvml(host_of("L40S", 1, driver), lacks(driver))
+    assert code(items(gpu.read(fake.host(), HOST))[ONE].clocks.applications.graphics) == "retired"
