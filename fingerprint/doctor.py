@@ -92,8 +92,8 @@ _TIMER_SLACK = re.compile(r"^/proc/.*/timerslack_ns\b")  # proc_pid_timerslack_n
 # What a gap of NVML says (probes/kit/nvml) -> what helps; the first that is found.
 _NVML_REMEDIES = {
     "nvidia-ml-py is not installed": f"{sys.executable} -m pip install nvidia-ml-py",
-    "NVML: ": "look for Xid 79, 119 and 120 in the kernel's log; what hangs in state D ends with a reset of the GPU or a "
-    "reboot. Where NVML is only slow, give it more time: nvml_budget_s, nvml_gpu_budget_s",
+    "NVML: ": "look for Xid 79, 119 and 120 in the kernel's log; what hangs in state D ends with a reset of the GPU "
+    "or a reboot. Where NVML is only slow, give it more time: nvml_budget_s, nvml_gpu_budget_s",
     "(NVML 18)": "reboot, or unload and load the modules: the library was upgraded and the module was not",
     "(NVML 999)": "in a container, make it anew: `systemctl daemon-reload` on the host takes its devices away",
 }

@@ -1,9 +1,9 @@
 """What NVML tells of the driver as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from probes.kit.facts import Section, Seen, config, then
+from probes.kit.facts import Gap, Section, Seen, config, then
 from probes.kit.host import Host
 
 CONFIDENTIAL = "nvmlSystemGetConfComputeSettings"
@@ -60,9 +60,9 @@ class Answers(Section):
 
 def read_answers(host: Host) -> Answers:
     return Answers(
-        version=host.nvml("", "nvmlSystemGetNVMLVersion"),
-        driver_version=host.nvml("", "nvmlSystemGetDriverVersion"),
-        driver_branch=host.nvml("", "nvmlSystemGetDriverBranch"),
+        version=then(host.nvml("", "nvmlSystemGetNVMLVersion"), _text),
+        driver_version=then(host.nvml("", "nvmlSystemGetDriverVersion"), _text),
+        driver_branch=then(host.nvml("", "nvmlSystemGetDriverBranch"), lambda answer: _text(_field(answer, "branch"))),
         cuda_version=then(host.nvml("", "nvmlSystemGetCudaDriverVersion_v2"), _cuda),
         nvlink_bw_mode=then(host.nvml("", "nvmlSystemGetNvlinkBwMode"), lambda value: _word(BANDWIDTH, value)),
     )
@@ -72,23 +72,33 @@ def read_confidential(host: Host) -> Confidential:
     """Drivers before 550 have only the state, without `multiGpuMode`."""
     told = host.nvml("", CONFIDENTIAL)
     older = host.nvml("", "nvmlSystemGetConfComputeState")
-
-    def word(field: str, words: Sequence[str]) -> Seen[str]:
-        seen = then(told, lambda answer: _word(words, answer[field]))
-        return seen if isinstance(seen, str) else then(older, lambda answer: _word(words, answer[field]))
-
+    either = older if isinstance(told, Gap) else told
     return Confidential(
-        feature=word("ccFeature", FEATURE),
-        environment=word("environment", ENVIRONMENT),
-        devtools_mode=word("devToolsMode", DEVTOOLS),
-        multi_gpu_mode=then(told, lambda answer: _word(MULTI_GPU, answer["multiGpuMode"])),
+        feature=then(either, lambda answer: _word(FEATURE, _field(answer, "ccFeature"))),
+        environment=then(either, lambda answer: _word(ENVIRONMENT, _field(answer, "environment"))),
+        devtools_mode=then(either, lambda answer: _word(DEVTOOLS, _field(answer, "devToolsMode"))),
+        multi_gpu_mode=then(told, lambda answer: _word(MULTI_GPU, _field(answer, "multiGpuMode"))),
     )
+
+
+def _field(answer: Any, name: str) -> Any:
+    if not isinstance(answer, Mapping):
+        raise ValueError(f"no struct: {answer!r}")
+    return answer[name]
+
+
+def _text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise ValueError(f"no text: {answer!r}")
+    return answer
 
 
 def _word(words: Sequence[str], value: Any) -> str:
     return words[value] if value in range(len(words)) else f"unknown ({value})"
 
 
-def _cuda(number: int) -> str:
+def _cuda(number: Any) -> str:
     """1000 times the major number and 10 times the minor one."""
+    if not isinstance(number, int):
+        raise ValueError(f"no number: {number!r}")
     return f"{number // 1000}.{number % 1000 // 10}"

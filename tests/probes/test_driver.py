@@ -175,7 +175,7 @@ def test_nvmls_numbers_become_words(machine: Machine) -> None:
     machine.nvml(
         nvmlSystemGetNVMLVersion="12.570.133.20",
         nvmlSystemGetCudaDriverVersion_v2=12080,
-        nvmlSystemGetDriverBranch="r570_00",
+        nvmlSystemGetDriverBranch={"branch": "r570_00"},
         nvmlSystemGetNvlinkBwMode=3,
         nvmlSystemGetConfComputeSettings={"environment": 2, "ccFeature": 1, "devToolsMode": 0, "multiGpuMode": 1},
     )
@@ -191,6 +191,14 @@ def test_nvmls_numbers_become_words(machine: Machine) -> None:
 def test_a_word_that_no_header_has_yet_is_told_as_unknown(machine: Machine) -> None:
     machine.nvml(nvmlSystemGetNvlinkBwMode=17)
     assert machine.read().nvml.nvlink_bw_mode == "unknown (17)"
+
+
+def test_answers_of_another_form_cost_their_facts_alone(machine: Machine) -> None:
+    machine.answers["nvml", ""] = ["what"]
+    found = machine.read()
+    assert {code(found.nvml.version), code(found.nvml.driver_branch), code(found.nvml.cuda_version)} == {"failed"}
+    assert code(found.confidential_computing.feature) == "failed"
+    assert found.module.flavour == "open"
 
 
 def test_a_driver_without_settings_of_confidential_computing_tells_its_state(machine: Machine) -> None:
