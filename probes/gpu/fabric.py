@@ -80,7 +80,10 @@ class FabricHealth(Section):
 
 class Fabric(Section):
     status: Seen[str] = state(
-        "How registration ended; NVML's return code where it failed", f"{INFO}.status", settled="always"
+        "How registration ended; NVML's return code where it failed",
+        f"{INFO}.status",
+        settled="always",
+        follows=("gpu/*/fabric/state",),
     )
     clique_id: Seen[int] = config(
         "GPUs of other cliques are not reached over NVLink", f"{INFO}.cliqueId", follows=("gpu/*/fabric/state",)

@@ -42,10 +42,16 @@ class RemappedRows(Section):
     )
     uncorrectable: Seen[int] = counter("Rows replaced after an uncorrected error", f"{_ROWS}.1", "rows", trouble=True)
     pending: Seen[str] = state(
-        "A bad row is still in use, its page only avoided, until the GPU is reset", f"{_ROWS}.2", settled="always"
+        "A bad row is still in use, its page only avoided, until the GPU is reset",
+        f"{_ROWS}.2",
+        settled="always",
+        follows=("gpu/*/mig/mode_current",),
     )
     failure: Seen[str] = state(
-        "A row could not be replaced: the maker takes such a board back", f"{_ROWS}.3", settled="always"
+        "A row could not be replaced: the maker takes such a board back",
+        f"{_ROWS}.3",
+        settled="always",
+        follows=("gpu/*/mig/mode_current",),
     )
     correctable_inactive: Seen[int] = state(
         "Remappings for corrected errors that wait for a reset",

@@ -50,8 +50,9 @@ class Link(Section):
     )
     state: Seen[str] = state(
         "One link of many that is down takes its share of the bandwidth; 4 of 6 took a third of it",
-        "NVML_FI_DEV_NVLINK_GET_STATE(LINK), nvmlDeviceGetNvLinkState(LINK)",
+        "NVML_FI_DEV_NVLINK_GET_STATE(LINK), or nvmlDeviceGetNvLinkState(LINK)",
         settled="always",
+        follows=("gpu/*/fabric/state",),
     )
 
 
@@ -94,9 +95,10 @@ class NvLinks(Section):
     link_count: Seen[int] = identity("The links that this product has", COUNT)
     active: Seen[int] = state(
         "Bandwidth between GPUs goes with it; without a fabric manager none is up, and work that took 6 h took 24",
-        "NVML_FI_DEV_NVLINK_GET_STATE(*), nvmlDeviceGetNvLinkState(*)",
+        "NVML_FI_DEV_NVLINK_GET_STATE(*), or nvmlDeviceGetNvLinkState(*)",
         "links",
         settled="always",
+        follows=("gpu/*/nvlink/links/*/state", "gpu/*/fabric/state"),
     )
     speed: Seen[int] = state(
         "What each active link carries, one way",

@@ -33,7 +33,7 @@ class Peer(Section):
         "builds take it away",
         f"{_P2P}(OTHER,0)",
         settled="always",
-        follows=("gpu/*/mig/mode_current",),
+        follows=("gpu/*/mig/mode_current", "gpu/*/nvlink/active", "gpu/*/fabric/state"),
     )
     p2p_write: Seen[str] = state(
         "NCCL writes into its peers where it may, else it copies twice",
@@ -45,7 +45,12 @@ class Peer(Section):
         "Whether the pair is joined by NVLink: PHB in its place made 6 h of work take 24",
         f"{_P2P}(OTHER,2)",
         settled="always",
-        follows=("gpu/*/mig/mode_current", "gpu/*/nvlink/active", "gpu/*/fabric/state"),
+        follows=(
+            "gpu/*/mig/mode_current",
+            "gpu/*/nvlink/active",
+            "gpu/*/fabric/state",
+            "gpu/*/peers/*/p2p_read",
+        ),
     )
     p2p_atomics: Seen[str] = state(
         "Custom all-reduce kernels signal each other by them",
