@@ -1,6 +1,6 @@
 """Which device, and which process, of A is compared with which of B."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -91,9 +91,10 @@ def _by_order(a: list[str], b: list[str]) -> Iterator[Paired]:
 
 
 def _units(items: Mapping[str, Section]) -> dict[str, Any]:
-    """Slot -> unit, of the items whose unit is known."""
+    """Slot -> unit, of the items whose unit is known and is no other's: what two claim tells neither."""
     found = {slot: _unit(item) for slot, item in items.items()}
-    return {slot: unit for slot, unit in found.items() if not isinstance(unit, Gap)}
+    claims = Counter(found.values())
+    return {slot: unit for slot, unit in found.items() if not isinstance(unit, Gap) and claims[unit] == 1}
 
 
 def _unit(item: Section) -> Any:

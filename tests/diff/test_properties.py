@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fingerprint.diff import Changes, compare
+from fingerprint.runs.effective import Effective, effective
+from fingerprint.runs.record import Held, Sampled, Snapped, Uncounted
 from fingerprint.sections import leaves
 from fingerprint.walk import differences
 from probes.kit.facts import NOT_READ, Gap, Map, Redacted
-from tests.diff.made_up import Device, Links, Made, known, made
+from tests.diff.made_up import Card, Device, Lane, Links, Made, Rack, known, made, snapshot
+from tests.runs.recorded import run
 
 MIRRORED = {"appeared": "vanished", "vanished": "appeared", "went dark": "came to light", "came to light": "went dark"}
 
@@ -29,6 +32,54 @@ facts = st.fixed_dictionaries(
         "variables": gaps | st.builds(Map, st.dictionaries(keys, private)),
     }
 )  # fmt: skip
+
+cards = st.builds(
+    Card, uuid=st.sampled_from("12") | gaps, limit=numbers, mode=words, slot=numbers, width=numbers,
+    lanes=gaps | st.builds(Map, st.dictionaries(st.sampled_from("01"), st.builds(Lane, name=words))),
+)  # fmt: skip
+counts = st.integers(0, 40)
+held = st.lists(counts, min_size=1, max_size=3).map(lambda times: tuple(enumerate(times)))
+samples = st.builds(Held, held, left_out=counts) | st.builds(Uncounted, counts)
+racks = st.dictionaries(st.sampled_from("xy"), cards).map(lambda found: Rack(cards=Map(found)))
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Effective:
+    """A rack before and after a run in which the widths of its cards were sampled, or were not."""
+    before = draw(racks)
+    after = draw(st.just(before) | racks)
+    facts = {f"rack/{key}/width": draw(samples) for key in draw(st.sets(st.sampled_from("xy")))}
+    taken = {"s1": snapshot({"rack": before}, id_="s1"), "s2": snapshot({"rack": after}, id_="s2")}
+    moments = (Snapped(at=1, moment="before", snapshot="s1"), Snapped(at=2, moment="after", snapshot="s2"))
+    return effective(run(*moments, Sampled(at=2, ticks=9, missed=0, facts=facts)), taken)
+
+
+def told(changes: Changes) -> Counter[tuple[str, str, str, str]]:
+    each = [change for folded in changes.changes for change in folded.changes]
+    return Counter((str(c.path), c.verdict, repr(c.before), repr(c.after)) for c in each)
+
+
+@given(runs())
+def test_nothing_but_what_moved_alike_in_both_is_told_of_a_run_against_itself(state: Effective) -> None:
+    changes = compare(state, state, known=known).changes
+    assert all(change.first.context and change.first.verdict == "changed during the run" for change in changes)
+
+
+@given(runs(), runs())
+def test_mirrored_runs_give_mirrored_changes(a: Effective, b: Effective) -> None:
+    there, back = compare(a, b, known=known), compare(b, a, known=known)
+    assert there.ruled_out == back.ruled_out
+    if all(pair.a == pair.b for pair in there.pairing):  # a device that moved is told under its key of A
+        swapped = ((path, MIRRORED.get(v, v), y, x) for (path, v, x, y) in told(there).elements())
+        assert Counter(swapped) == told(back)
+
+
+@given(runs(), runs())
+def test_no_fact_is_told_and_not_known_at_once(a: Effective, b: Effective) -> None:
+    found = compare(a, b, known=known)
+    changed = [change.names for folded in found.changes for change in folded.changes]
+    unknown = [u.names for u in found.not_known]
+    assert len({*changed, *unknown}) == len(changed) + len(unknown)
 
 
 def compared(a: dict[str, Any], b: dict[str, Any]) -> Changes:

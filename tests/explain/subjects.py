@@ -38,13 +38,14 @@ def subject(
     samples: Samples = CALM,
     after: Section | None = None,
     at: int = START,
+    area: str = "made",
     **opened: Any,
 ) -> Subject:
-    """A run with a snapshot before and after, a reading of `main` and samples."""
-    host = {"made": made if made is not None else Made(mode="a")}
+    """A run with a snapshot before and after, a reading of `main` and samples. area: that `made` and `after` are of."""
+    host = {area: made if made is not None else Made(mode="a")}
     taken = {
         "s1": snapshot(host, id_="s1", at=at),
-        "s2": snapshot({"made": after} if after is not None else host, id_="s2", at=at + 9 * SECOND),
+        "s2": snapshot({area: after} if after is not None else host, id_="s2", at=at + 9 * SECOND),
     }
     told: list[AnyRecord] = [
         Snapped(at=at, moment="before", snapshot="s1"),

@@ -1,0 +1,78 @@
+"""Devices that went, and facts that a driver no longer reports."""
+
+from typing import Any
+
+from fingerprint.explain import exit_status
+from fingerprint.runs.record import Distribution, Held, Sample
+from probes.kit.facts import Gap, Map
+from tests.diff.made_up import Card, Device, Lane, Made, Rack, rack
+from tests.explain.subjects import explained, subject
+
+LANES = Map({"0": Lane(name="up")})
+WELL = Card(uuid="1", limit=700_000, mode="a", slot=3, lanes=LANES)
+GONE: dict[str, Any] = dict.fromkeys(("uuid", "limit", "mode", "slot", "lanes"), Gap("lost"))
+
+
+def ran(name: str, made: Rack, after: Rack | None = None, samples: dict[str, Sample] | None = None) -> Any:
+    return subject(name, area="rack", made=made, after=after, samples=samples or {})
+
+
+def test_a_device_that_was_lost_in_the_middle_of_a_run_is_the_first_suspect() -> None:
+    twin = Card(uuid="2", limit=700_000, mode="a", slot=4)
+    capped = Card(uuid="2", limit=450_000, mode="b", slot=4)
+    a = ran("A", rack(x=WELL, y=twin))
+    b = ran("B", rack(x=WELL, y=capped), after=rack(x=Card(**GONE), y=capped))
+    diff = explained(a, b)
+    first = diff.suspects[0]
+    assert (first.facts, first.before) == (("rack/x",), "seen")
+    assert first.after == {"during": ["seen", {"gap": "lost"}]}
+    assert "rack/x seen -> seen then (lost)" in diff.headline
+    assert {suspect.facts[0] for suspect in diff.suspects[1:]} == {"rack/y/limit", "rack/y/mode"}
+    assert diff.changes[0].verdict == "changed during the run"
+    assert exit_status(diff) == 1
+
+
+def test_what_a_driver_no_longer_reports_is_no_suspect_and_says_so() -> None:
+    a, b = ran("A", rack(x=WELL)), ran("B", rack(x=Card(uuid="1", limit=Gap("retired"), mode="a", slot=3, lanes=LANES)))
+    there, back = explained(a, b), explained(b, a)
+    assert (there.suspects, exit_status(there)) == ((), 0)
+    assert [(c.fact, c.verdict, c.says) for c in there.changes] == [("rack/x/limit", "went dark", "no longer reported")]
+    assert [c.says for c in back.changes] == ["not reported by the other driver or kernel"]
+
+
+def test_a_link_that_narrowed_under_load_is_a_suspect_and_one_at_rest_is_none() -> None:
+    wide: dict[str, Sample] = {"rack/x/width": Held(((16, 40),))}
+    narrow: dict[str, Sample] = {"rack/x/width": Held(((8, 40),))}
+    at = rack(x=Card(uuid="1", width=1))
+    under_load = explained(ran("A", at, samples=wide), ran("B", at, samples=narrow))
+    assert [(s.facts, s.before, s.after) for s in under_load.suspects] == [(("rack/x/width",), 16, 8)]
+    at_rest = explained(ran("A", rack(x=Card(uuid="1", width=16))), ran("B", rack(x=Card(uuid="1", width=8))))
+    assert (at_rest.suspects, [c.verdict for c in at_rest.changes]) == ((), ["not comparable"])
+
+
+def test_what_was_left_out_is_said_beside_what_was_seen() -> None:
+    def clock(value: float, left_out: int) -> dict[str, Sample]:
+        return {"rack/x/clock": Distribution(40, value, (value,) * 7, left_out)}
+
+    at = rack(x=Card(uuid="1"))
+    [during] = explained(ran("A", at, samples=clock(1980, 3)), ran("B", at, samples=clock(600, 12))).during
+    assert during.says == "median 1980 -> 600 MHz; 40 and 40 samples, 3 and 12 left out: not gpu busy"
+
+
+def test_telemetry_of_exchanged_devices_is_compared_device_by_device() -> None:
+    def clocks(x: float, y: float) -> dict[str, Sample]:
+        return {f"rack/{key}/clock": Distribution(40, v, (v,) * 7) for key, v in (("x", x), ("y", y))}
+
+    one, two = Card(uuid="1"), Card(uuid="2")
+    a, b = (
+        ran("A", rack(x=one, y=two), samples=clocks(1980, 600)),
+        ran("B", rack(x=two, y=one), samples=clocks(600, 1980)),
+    )
+    assert explained(a, b).during == ()
+
+
+def test_devices_of_another_section_keep_their_own_lines() -> None:
+    made = Made(devices=Map({"0": Device(uuid="1", limit=600_000)}))
+    less = Made(devices=Map({"0": Device(uuid="1", limit=450_000)}))
+    [suspect] = explained(subject("A", made), subject("B", less)).suspects
+    assert suspect.restore == "set 0 600000"
