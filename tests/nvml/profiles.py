@@ -273,7 +273,7 @@ def _links(product: Product, at: int) -> Answers:
         told["nvmlDeviceGetGpuFabricInfoV"] = {
             "clusterUuid": list(uuid.UUID(unit("fabric")).bytes) if product.c2c else [0] * 16,
             "status": 0, "cliqueId": 32766 * product.c2c, "state": 3,
-            "healthMask": 0x2A2 if full else 0, "healthSummary": int(full),
+            "healthMask": 0xAA if full else 0, "healthSummary": int(full),
         }  # fmt: skip
     if product.architecture >= HOPPER:
         told["nvmlDeviceGetNvlinkBwMode"] = {"bIsBest": 1, "bwMode": 0}
