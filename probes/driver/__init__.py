@@ -8,10 +8,10 @@ from probes.driver.daemons import Daemon, read_daemons
 from probes.driver.fabric_manager import FabricManager, read_fabric_manager
 from probes.driver.libraries import Libraries, read_libraries
 from probes.driver.log import DeviceLog, KernelLog, Log, read_devices, read_kernel_log
-from probes.driver.module import Module, is_loaded, read_module
+from probes.driver.module import Module, read_module
 from probes.driver.next_load import NextLoad, read_next_load
-from probes.driver.pci import has_nvidia, read_bound_elsewhere
-from probes.kit.facts import Gap, Map, Section, Seen, config, counter, state, then
+from probes.driver.pci import is_there, read_bound_elsewhere
+from probes.kit.facts import Map, Section, Seen, config, counter, state, then
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
 
@@ -49,11 +49,11 @@ class Driver(Section):
 
 @probe(of="host", budget=1.0, asks_nvml=True)
 def driver(host: Host, _target: Target) -> Driver:
-    """Where there is neither a driver nor a GPU of NVIDIA, nobody looks for daemons, nor in the log."""
+    """Where there is neither a driver nor a device of NVIDIA, nobody looks for daemons, nor in the log."""
     module = read_module(host)
-    there = is_loaded(host) or has_nvidia(host)
-    log = then(host.kernel_log(), Log) if there else _nothing()
-    daemons = read_daemons(host) if there else Map({})
+    there = is_there(host)
+    log = then(there, lambda _: then(host.kernel_log(), Log))
+    daemons = then(there, lambda _: read_daemons(host))
     return Driver(
         module=module,
         next_load=read_next_load(host),
@@ -62,12 +62,8 @@ def driver(host: Host, _target: Target) -> Driver:
         confidential_computing=read_confidential(host),
         gsp_firmware=then(module.version, lambda version: host.names(f"{FIRMWARE}/{version}")),
         gpus_bound_elsewhere=read_bound_elsewhere(host),
-        daemons=daemons if there else _nothing(),
-        fabricmanager=read_fabric_manager(host, module, daemons) if there else FabricManager(),
+        daemons=daemons,
+        fabricmanager=read_fabric_manager(host, module, daemons),
         kernel_log=read_kernel_log(log),
         log=then(log, read_devices),
     )
-
-
-def _nothing() -> Gap:
-    return Gap("absent", "neither a driver nor a device of NVIDIA")

@@ -41,7 +41,6 @@ class Daemon(Section):
     unit: Seen[str] = config(
         "Whether it will be there after the next boot: enabled, disabled or masked",
         "links in /etc/systemd/system",
-        restore="systemctl enable {key}",
     )
     version: Seen[str] = config(
         "A fabric manager of another version than the driver refuses to work: CUDA error 802 after an upgrade of one",
@@ -72,8 +71,8 @@ class Running:
         """Only where the kernel's 15 bytes are not enough."""
         if program not in MPS.values():
             return True
-        arguments = self._host.arguments(pid)
-        return not isinstance(arguments, Gap) and str(arguments[:1]).find(program) >= 0
+        first = then(self._host.arguments(pid), lambda argv: str(argv[0]).rpartition("/")[2])
+        return first == program
 
 
 def _kept(program: str) -> str:

@@ -21,8 +21,8 @@ class FabricManager(Section):
     )
 
 
-def read_fabric_manager(host: Host, module: Module, daemons: Map[Daemon]) -> FabricManager:
-    version = daemons.items[FABRIC_MANAGER].version
+def read_fabric_manager(host: Host, module: Module, daemons: Seen[Map[Daemon]]) -> FabricManager:
+    version = then(daemons, lambda found: found.items[FABRIC_MANAGER].version)
     return FabricManager(
         matches_module=then(version, lambda told: then(module.version, lambda running: told == running)),
         settings=then(host.text(SETTINGS), _settings),

@@ -2,7 +2,7 @@
 
 import re
 
-from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, then
+from probes.kit.facts import Map, Redacted, Section, Seen, config, then
 from probes.kit.host import Host
 from probes.kit.parse import fields
 
@@ -52,7 +52,3 @@ def _match(text: str) -> re.Match[str]:
 def _parameters(host: Host, text: str) -> Map[Seen[str | Redacted]]:
     """Numbers stand in decimal, as unsigned; texts in quotes."""
     return Map({name: host.redactor.parameter(name, value.strip('"')) for name, value in fields(text).items()})
-
-
-def is_loaded(host: Host) -> bool:
-    return not isinstance(host.text(VERSION_FILE), Gap)

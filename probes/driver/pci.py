@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from probes.kit.facts import Map, Seen, seen_or, then
+from probes.driver.module import VERSION_FILE
+from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.host import Host
 
 LIST = "/proc/bus/pci/devices"  # all devices in one file: vendor, device and driver, but no domain
@@ -26,8 +27,13 @@ def read_bound_elsewhere(host: Host) -> Seen[Map[Seen[str]]]:
     return then(rows, lambda found: _by_address(host, found) if found else Map({}))
 
 
-def has_nvidia(host: Host) -> bool:
-    return any(line[5:9] == NVIDIA for line in seen_or(host.text(LIST), "").splitlines())
+def is_there(host: Host) -> Seen[bool]:
+    """True, or the Gap that stands for all that there cannot be without a driver and a device of NVIDIA."""
+    driver = host.text(VERSION_FILE)
+    listed = any(line[5:9] == NVIDIA for line in seen_or(host.text(LIST), "").splitlines())
+    if listed or not isinstance(driver, Gap):
+        return True
+    return driver if driver.code != "absent" else Gap("absent", "neither a driver nor a device of NVIDIA")
 
 
 def _others(text: str) -> Iterator[Row]:

@@ -56,11 +56,23 @@ def test_parameters_are_kept_by_name_texts_without_their_quotes(machine: Machine
     }
 
 
-def test_without_a_driver_nothing_is_looked_for_and_nothing_is_healthy(tmp_path: Path) -> None:
-    found: Driver = read("driver", tree(tmp_path, {"/proc/bus/pci/devices": "0000\t80861237\t0\n"}))
-    assert {code(found.module.version), code(found.nvml.version)} == {"not_read"}  # of a tree, never complete
-    assert {code(found.daemons), code(found.kernel_log.xids), code(found.log)} == {"absent"}
-    assert items(found.gpus_bound_elsewhere) == {}
+@pytest.mark.parametrize("told", ["absent", "not_read"])
+def test_without_a_driver_nothing_is_looked_for_and_nothing_is_healthy(machine: Machine, told: Any) -> None:
+    """In a tree of files it is not known whether there was one."""
+    machine.answers["text", VERSION] = Gap(told)
+    machine.answers["kernel_log", ""] = machine.answers["pids", ""] = "not to be asked"
+    found = machine.read()
+    assert {code(value) for value in (found.module.version, found.daemons, found.kernel_log.xids, found.log)} == {told}
+    assert code(found.fabricmanager.matches_module) == told
+
+
+def test_a_device_whose_driver_is_not_loaded_still_has_a_log(machine: Machine) -> None:
+    machine.answers["text", VERSION] = Gap("absent")
+    machine.files({"/proc/bus/pci/devices": on_the_bus(0x1700, "10de2330") + "\n"})
+    machine.logged("", "NVRM: GPU 0000:17:00.0: RmInitAdapter failed! (0x62:0x40:2168)")
+    found = machine.read()
+    assert items(found.log)["0000:17:00.0"].init_failed == 1
+    assert items(found.daemons)["nvidia-persistenced"].running is False
 
 
 # What the next load will bring.
