@@ -4,7 +4,7 @@ A GPU's key is its PCI address: the slot. Which unit sits in it are the identity
 drives and NVML could not attach (lost, asleep, hung, denied) stand here too: each fact says why it is missing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from probes.gpu.affinity import Affinity, read_affinity
@@ -151,23 +151,24 @@ def sample(host: Host, _target: Target) -> Gpus:
 
 @probe(of="host", budget=1.0, sample=sample, asks_nvml=True)
 def gpu(host: Host, _target: Target) -> Gpus:
-    attached = host.nvml_devices()
+    attached, driven = host.nvml_devices(), tuple(bound(host))
+    if isinstance(attached, Gap) and not driven:
+        return Gpus(gpus=attached)
     machine = read_machine(host)
-    keys = sorted({*seen_or(attached, ()), *_driven(host, machine)})
-    if not keys and isinstance(attached, Gap):
+    keys = sorted({*seen_or(attached, ()), *_own(host, machine, driven)})
+    if isinstance(attached, Gap) and not keys:
         return Gpus(gpus=attached)
     return Gpus(gpus=Map({key: _gpu(Device(host, key), machine) for key in keys}))
 
 
-def _driven(host: Host, machine: Machine) -> Iterator[str]:
-    """Those of the kernel module. A container sees the host's in sysfs: its own are those whose node it has."""
-    for key in bound(host):
-        minor = minor_of(Device(host, key))
-        if not machine.contained or (not isinstance(minor, Gap) and host.stat(f"/dev/nvidia{minor}") != _NO_NODE):
-            yield key
+def _own(host: Host, machine: Machine, driven: Iterable[str]) -> Iterator[str]:
+    """Of those that the kernel module drives. A container sees the host's: its own are those whose node it has."""
+    yield from (key for key in driven if not machine.contained or _has_node(Device(host, key)))
 
 
-_NO_NODE = Gap("absent")
+def _has_node(device: Device) -> bool:
+    minor = minor_of(device)
+    return not isinstance(minor, Gap) and device.host.stat(f"/dev/nvidia{minor}") != Gap("absent")
 
 
 def _gpu(device: Device, machine: Machine) -> Gpu:

@@ -36,7 +36,10 @@ class Device(NamedTuple):
     key: str
 
     def answer(self, source: str) -> Seen[Any]:
-        """What NVML answers to a fact's source. All ones, and texts like `N/A`, are `unsupported`."""
+        """What NVML answers to a fact's source. All ones, and texts like `N/A`, are `unsupported`.
+
+        NOT_READY, which drivers answer for some time after boot and reset, is `settling` (kit/nvml/errors.py).
+        """
         call, member = _question(source)
         found = self.host.nvml(self.key, call)
         if found == NOT_READ:

@@ -90,7 +90,7 @@ class AutoBoost(Section):
 
     enabled: Seen[str] = config(
         "Whether clocks rise above those of the application", "nvmlDeviceGetAutoBoostedClocksEnabled.0",
-        restore="nvidia-smi -i {key} --auto-boost-default={value}",
+        restore="nvidia-smi -i {key} --auto-boost-default=$(echo {value} | tr a-z A-Z)",
     )  # fmt: skip
     default: Seen[str] = config("What it falls back to", "nvmlDeviceGetAutoBoostedClocksEnabled.1")
 

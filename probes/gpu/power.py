@@ -55,8 +55,7 @@ class Smoothing(Section):
     """Ramps that spare the grid the steps of synchronous work; Blackwell and later, for privileged readers."""
 
     enabled: Seen[str] = config(
-        "Clocks rise slowly after each pause, and idle time burns power", "NVML_FI_PWR_SMOOTHING_ENABLED",
-        restore="nvidia-smi power-smoothing -i {key} -s {value}",
+        "Clocks rise slowly after each pause, and idle time burns power", "NVML_FI_PWR_SMOOTHING_ENABLED"
     )  # fmt: skip
     profile: Seen[int] = config("How slowly, by the number of a preset", "NVML_FI_PWR_SMOOTHING_ACTIVE_PRESET_PROFILE")
 
@@ -91,7 +90,6 @@ class Power(Section):
     requested_profiles: Seen[tuple[str, ...]] = config(
         "A profile made for another workload moves clocks and limits of core and memory together",
         f"{_PROFILES}.requestedProfilesMask",
-        restore="nvidia-smi power-profiles -i {key} -so {value}",
     )
     enforced_profiles: Seen[tuple[str, ...]] = state(
         "What is left of the profiles that were asked for once they are weighed against each other",

@@ -15,6 +15,7 @@ OPERATION_MODES: Words = {0: "all_on", 1: "compute", 2: "low_dp"}
 RESTRICTIONS: Words = {0: "unrestricted", 1: "restricted"}  # to root
 
 _SMI = "nvidia-smi -i {key}"
+_WORD = "$(echo {value} | tr a-z A-Z)"  # as nvidia-smi writes its choices
 NO_SOCKET = Gap(
     "not_observable", "reads as off in a container into which the socket of nvidia-persistenced is not mounted"
 )
@@ -25,19 +26,19 @@ class Settings(Unit):
         "Without it the driver shuts the GPU down when its last user leaves: each start waits 2 to 3 s, and limits, "
         "application clocks and compute mode are lost",
         "nvmlDeviceGetPersistenceMode",
-        restore=f"{_SMI} -pm {{value}}",
+        restore=f"{_SMI} -pm {_WORD}",
     )
     compute_mode: Seen[str] = config(
         "Under `exclusive_process` a second process fails to start; under `prohibited` every one does",
         "nvmlDeviceGetComputeMode",
-        restore=f"{_SMI} -c {{value}}",
+        restore=f"{_SMI} -c {_WORD}",
     )
     addressing_mode: Seen[str] = config(
         "With HMM or ATS a GPU reads pageable memory of the host in place: other faults, other bandwidth",
         "nvmlDeviceGetAddressingMode",
     )
     accounting_mode: Seen[str] = config(
-        "Statistics for each process are kept", "nvmlDeviceGetAccountingMode", restore=f"{_SMI} -am {{value}}"
+        "Statistics for each process are kept", "nvmlDeviceGetAccountingMode", restore=f"{_SMI} -am {_WORD}"
     )
     driver_model: Seen[str] = config(
         "Under WDDM the operating system pages and schedules the GPU's memory", "nvmlDeviceGetDriverModel_v2.0"
@@ -46,7 +47,7 @@ class Settings(Unit):
     gom: Seen[str] = config(
         "Kepler boards can switch parts of the chip off",
         "nvmlDeviceGetGpuOperationMode.0",
-        restore=f"{_SMI} --gom={{value}}",
+        restore=f"{_SMI} --gom={_WORD}",
     )
     gom_pending: Seen[str] = config("Takes effect at the next boot", "nvmlDeviceGetGpuOperationMode.1")
     display_active: Seen[str] = telemetry(
