@@ -75,7 +75,7 @@ def _lock(device: Device, works: int, bits: int) -> Seen[tuple[str, str]]:
 
 def _under_load(device: Device, bits: int) -> Seen[tuple[str, str]]:
     if bits:
-        return Gap("not_observable", f"something holds the clocks: {', '.join(names_of(bits))}")
+        return NO_SIGN, f"busy, and held by {', '.join(names_of(bits))}"
     return then(device.answer(SM), lambda now: then(device.answer(SM_MAX), lambda most: _below(now, most)))
 
 

@@ -76,6 +76,7 @@ def test_under_mig_nobody_knows_whether_a_gpu_is_busy() -> None:
     [
         (working(1980), NO_SIGN),
         (working(1965), NO_SIGN),  # one step below
+        (working(1200, 0x4), NO_SIGN),  # the power limit explains it
         (working(1200), SUSPECTED),
         (working(345, GPU_IDLE, 0), NO_SIGN),
         (working(915, 0, 0), SUSPECTED),
@@ -90,7 +91,6 @@ def test_a_clock_lock_is_suspected_by_what_no_reason_explains(device: Device, lo
 @pytest.mark.parametrize(
     ("device", "says"),
     [
-        (working(1200, 0x4), "sw_power_cap"),
         (working(1700), "voltage"),
         (working(345, 0, 5), "neither busy nor idle"),
     ],
