@@ -4,6 +4,8 @@ NVML's volatile counts restart with the driver (without persistence mode: with t
 as long as the board.
 """
 
+from typing import Any
+
 from probes.gpu.asking import ENABLED, Device
 from probes.gpu.worded import YES, read_worded
 from probes.kit.facts import Section, Seen, config, counter, identity, state
@@ -13,44 +15,44 @@ _SRAM = "nvmlDeviceGetSramEccErrorStatus"
 
 
 class EccErrors(Section):
-    """Of one of NVML's two kinds of counts: {scope} is its name, {number} its nvmlEccCounterType_t."""
+    """Of one of NVML's two kinds of counts: SCOPE is its name in a member, its nvmlEccCounterType_t in a call."""
 
     corrected: Seen[int] = counter(
         "A burst of corrected errors precedes uncorrected ones, and uses up spare rows",
-        "nvmlDeviceGetTotalEccErrors(0,{number})",
+        "nvmlDeviceGetTotalEccErrors(0,SCOPE)",
         trouble=True,
     )
     uncorrected: Seen[int] = counter(
         "Ends the processes that meet it (Xid 48, 94, 95): one node's uncorrected errors have failed a whole job",
-        "nvmlDeviceGetTotalEccErrors(1,{number})",
+        "nvmlDeviceGetTotalEccErrors(1,SCOPE)",
         trouble=True,
     )
     dram_corrected: Seen[int] = counter(
         "Memory that fails slows work down first: failing HBM has been taken for a fault of speculative decoding",
-        "nvmlDeviceGetMemoryErrorCounter(0,{number},2)",
+        "nvmlDeviceGetMemoryErrorCounter(0,SCOPE,2)",
         trouble=True,
     )
     dram_uncorrected: Seen[int] = counter(
         "The page is taken out of use at once, its row at the next reset",
-        "nvmlDeviceGetMemoryErrorCounter(1,{number},2)",
+        "nvmlDeviceGetMemoryErrorCounter(1,SCOPE,2)",
         trouble=True,
     )
     sram_corrected: Seen[int] = counter(
         "On-chip memory that needs correcting, which no spare rows can replace",
-        "nvmlDeviceGetMemoryErrorCounter(0,{number},7)",
+        "nvmlDeviceGetMemoryErrorCounter(0,SCOPE,7)",
         trouble=True,
     )
     sram_uncorrected: Seen[int] = counter(
         "SRAM cannot be remapped: repeated errors are a board to be returned",
-        "nvmlDeviceGetMemoryErrorCounter(1,{number},7)",
+        "nvmlDeviceGetMemoryErrorCounter(1,SCOPE,7)",
         trouble=True,
     )
     sram_uncorrected_parity: Seen[int] = counter(
         "Parity finds an error and cannot mend it: the structures that have nothing better",
-        f"{_SRAM}.{{scope}}UncParity",
+        f"{_SRAM}.SCOPEUncParity",
     )
     sram_uncorrected_secded: Seen[int] = counter(
-        "Two bits of one word at once, where one would have been mended", f"{_SRAM}.{{scope}}UncSecDed"
+        "Two bits of one word at once, where one would have been mended", f"{_SRAM}.SCOPEUncSecDed"
     )
 
 
@@ -109,4 +111,7 @@ def read_ecc(device: Device) -> Ecc:
 
 
 def _errors(device: Device, scope: str, number: int) -> EccErrors:
-    return read_each(EccErrors, lambda source: device.answer(source.format(scope=scope, number=number)))
+    def read(source: str) -> Seen[Any]:
+        return device.answer(source.replace(".SCOPE", f".{scope}").replace(",SCOPE", f",{number}"))
+
+    return read_each(EccErrors, read)

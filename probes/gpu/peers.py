@@ -1,7 +1,9 @@
 """How near every other GPU is, and by which ways this one may reach its memory."""
 
+from collections.abc import Sequence
+
 from probes.gpu.asking import Device, Words
-from probes.kit.facts import Map, Section, Seen, state, then
+from probes.kit.facts import Gap, Map, Section, Seen, state, then
 from probes.kit.knobs import read_each
 
 TOPOLOGY: Words = {0: "PSB", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
@@ -33,7 +35,7 @@ class Peer(Section):
         "builds take it away",
         f"{_P2P}(OTHER,0)",
         settled="always",
-        follows=("gpu/*/mig/mode_current", "gpu/*/nvlink/active", "gpu/*/fabric/state"),
+        follows=("gpu/*/mig/mode_current", "gpu/*/fabric/state"),
     )
     p2p_write: Seen[str] = state(
         "NCCL writes into its peers where it may, else it copies twice",
@@ -62,8 +64,15 @@ class Peer(Section):
 
 def read_peers(device: Device) -> Seen[Map[Peer]]:
     """By PCI address. NVML was asked once for each pair, of the lower address."""
-    keys = device.host.nvml_devices()
-    return then(keys, lambda all_: Map({key: _peer(device, key) for key in all_ if key != device.key}))
+    return then(device.host.nvml_devices(), lambda keys: _peers(device, keys))
+
+
+def _peers(device: Device, attached: Sequence[str]) -> Seen[Map[Peer]]:
+    """Of a GPU that is lost or asleep, why that is."""
+    why = device.answer("nvmlDeviceGetUUID")
+    if device.key not in attached and isinstance(why, Gap):
+        return why
+    return Map({key: _peer(device, key) for key in attached if key != device.key})
 
 
 def _peer(device: Device, other: str) -> Peer:

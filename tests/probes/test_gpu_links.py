@@ -259,6 +259,11 @@ def test_peers_are_unknown_where_the_gpus_are() -> None:
     assert read_peers(gpu({}, {("nvml_devices", ""): Gap("timed_out")})) == Gap("timed_out")
 
 
+def test_a_gpu_that_was_not_attached_says_why_it_has_no_peers() -> None:
+    others = {("nvml_devices", ""): ("0000:65:00.0", "0000:ca:00.0")}
+    assert read_peers(gpu({"nvmlDeviceGetUUID": Gap("lost")}, others)) == Gap("lost")
+
+
 # Affinity
 
 
