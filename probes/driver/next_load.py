@@ -64,11 +64,12 @@ def _lines(host: Host) -> Seen[tuple[tuple[str, ...], ...]]:
 
 def _files(host: Host) -> Seen[tuple[str, ...]]:
     """In order of their names; of one name in two folders, the earlier folder's stands in for the other."""
+    listed = {folder: host.names(folder) for folder in FOLDERS}
+    unknown = [names for names in listed.values() if isinstance(names, Gap) and names.code != "absent"]
+    if unknown:
+        return unknown[0]
     found: dict[str, str] = {}
-    for folder in FOLDERS:
-        names = host.names(folder)
-        if isinstance(names, Gap) and names.code not in ("absent", "not_read"):
-            return names
+    for folder, names in listed.items():
         for name in seen_or(names, ()):
             if name.endswith(".conf"):
                 found.setdefault(name, f"{folder}/{name}")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from probes.driver import Driver
+from probes.driver.next_load import FOLDERS
 from probes.kit.facts import Gap
 from probes.kit.host import Host
 from tests.probes.tree import read, tree
@@ -24,6 +25,8 @@ class Machine:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.answers: dict[tuple[str, str], Any] = {("pids", ""): {"kthreadd": (2,)}}
+        for folder in FOLDERS:
+            (root / folder.lstrip("/")).mkdir(parents=True)
         self.files({VERSION: OPEN, PARAMS: 'RmProfilingAdminOnly: 1\nRegistryDwords: ""\n', "/proc/cmdline": "quiet\n"})
 
     def files(self, files: Mapping[str, str]) -> None:

@@ -122,6 +122,12 @@ def test_a_file_in_etc_stands_in_for_the_one_of_its_name_elsewhere(machine: Mach
     assert found.blacklist == ("nouveau",)
 
 
+def test_a_folder_of_options_that_cannot_be_listed_leaves_all_of_them_unknown(machine: Machine) -> None:
+    machine.answers["names", "/run/modprobe.d"] = Gap("denied", "Permission denied")
+    found = machine.read().next_load
+    assert {code(found.options), code(found.blacklist), code(found.pending)} == {"denied"}
+
+
 def test_the_kernels_command_line_has_the_last_word(machine: Machine) -> None:
     machine.files(
         {
