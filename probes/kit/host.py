@@ -293,7 +293,7 @@ def _hash(file: Any) -> str:
 
 def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     """Only `comm` is read: like `stat`, it takes no lock that a process in state D may hold."""
-    found: dict[str, tuple[int, ...]] = {name: () for name in names}
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(names, ())
     kept = {name[:COMM_BYTES]: name for name in names}
     for pid in filter(str.isdecimal, os.listdir(proc)):
         try:
