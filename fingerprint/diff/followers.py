@@ -40,7 +40,7 @@ def _likeness(change: Change) -> Hashable:
 
 
 def _is_about_others(glob: str) -> bool:
-    return glob.split("/")[1] == "**"
+    return glob.split("/")[1:2] == ["**"]
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:

@@ -86,7 +86,9 @@ class Gpu(Settings):
     pcie: Pcie = Pcie()
     nvlink: NvLinks = NvLinks()
     fabric: Fabric = Fabric()
-    peers: Seen[Map[Peer]] = identity("The other GPUs that this one may reach", "NVML's devices", follows=("gpu",))
+    peers: Seen[Map[Peer]] = identity(
+        "The other GPUs that this one may reach", "NVML's devices", follows=("gpu", "gpu/*")
+    )
     affinity: Affinity = Affinity()
     mig: Mig = Mig()
     gsp: Gsp = Gsp()

@@ -21,30 +21,30 @@ class Inferred(Section):
     clock_lock: Seen[str] = state(
         "Whether somebody locked the clocks (`nvidia-smi -lgc`), for which NVML has no getter: 1.07x to 1.5x, "
         "until the reboot or `nvidia-smi -rgc`, whoever set it",
-        "inferred: far below the maximum under load, or high at rest, without a reason that says so",
+        "inferred from the SM clock against its maximum, under load or at rest, where no event reason holds it",
         settled="gpu busy",
     )
     clock_lock_ground: Seen[str] = state(
-        "The readings that clock_lock rests on", "inferred", settled="gpu busy", context=True,
+        "The readings that clock_lock rests on", "inferred with it", settled="gpu busy", context=True,
         follows=("gpu/*/inferred/clock_lock",),
     )  # fmt: skip
     power_limit_by: Seen[str] = config(
-        "Whether the limit is the board's own or was set by somebody", "inferred: power_limit and power_default_limit",
+        "Whether the limit is the board's own or was set by somebody", "inferred from power_limit and power_default_limit",
         follows=("gpu/*/power_limit", "gpu/*/power_default_limit"),
     )  # fmt: skip
     power_limit_until: Seen[str] = config(
         "A limit that nobody sets again at boot is gone after the next one, and with it the speed that was measured",
-        "inferred: power_limit_by, persistence_mode, set_at_boot",
+        "inferred from power_limit_by, persistence_mode and set_at_boot",
         follows=("gpu/*/power_limit", "gpu/*/persistence_mode", "gpu/*/inferred/set_at_boot"),
     )
     persistence_by: Seen[str] = config(
         "The flag alone is off again after a reboot; the daemon sets it at each boot",
-        "inferred: persistence_mode and the process nvidia-persistenced",
+        "inferred from persistence_mode and the pid file of nvidia-persistenced",
         follows=("gpu/*/persistence_mode",),
     )
     set_at_boot: Seen[tuple[str, ...]] = config(
         "Who sets power, clocks or persistence at boot",
-        "inferred: nvidia-smi in /etc/systemd/system and the scripts it starts, /etc/cron.d, udev rules, rc.local",
+        "inferred from nvidia-smi in /etc/systemd/system and the scripts started there, /etc/cron.d, udev rules, rc.local",
     )
 
 
