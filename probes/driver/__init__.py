@@ -3,17 +3,22 @@
 NVML's answers about the driver as a whole are here too; those about one GPU are in area gpu.
 """
 
+from typing import TYPE_CHECKING
+
 from probes.driver.answers import Answers, Confidential, read_answers, read_confidential
 from probes.driver.daemons import Daemon, read_daemons
 from probes.driver.fabric_manager import FabricManager, read_fabric_manager
 from probes.driver.libraries import Libraries, read_libraries
-from probes.driver.log import DeviceLog, KernelLog, Log, read_devices, read_kernel_log
+from probes.driver.log import DeviceLog, KernelLog, read_devices, read_kernel_log
 from probes.driver.module import Module, read_module
 from probes.driver.next_load import NextLoad, read_next_load
 from probes.driver.pci import is_there, read_bound_elsewhere
 from probes.kit.facts import Map, Section, Seen, config, counter, state, then
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
+
+if TYPE_CHECKING:
+    from probes.driver.lines import Log
 
 FIRMWARE = "/lib/firmware/nvidia"
 
@@ -52,7 +57,7 @@ def driver(host: Host, _target: Target) -> Driver:
     """Where there is neither a driver nor a device of NVIDIA, nobody looks for daemons, nor in the log."""
     module = read_module(host)
     there = is_there(host)
-    log = then(there, lambda _: then(host.kernel_log(), Log))
+    log = then(there, lambda _: then(host.kernel_log(), _log))
     daemons = then(there, lambda _: read_daemons(host))
     return Driver(
         module=module,
@@ -67,3 +72,9 @@ def driver(host: Host, _target: Target) -> Driver:
         kernel_log=read_kernel_log(log),
         log=then(log, read_devices),
     )
+
+
+def _log(text: str) -> "Log":
+    from probes.driver.lines import Log
+
+    return Log(text)

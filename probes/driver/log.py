@@ -1,28 +1,15 @@
 """What the kernel's log tells of GPUs, switches and their links since boot."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from probes.kit.facts import Gap, Map, Section, Seen, counter, state, telemetry, then
 
+if TYPE_CHECKING:
+    from probes.driver.lines import Event, Log
+
 SOURCE = "/dev/kmsg"
-_ADDRESS = r"(?P<slot>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)"
-# With MIG, ` GPU-I:05` and ` GPU-CI:00` follow the address; the oldest drivers leave out `PCI:`.
-_XID = re.compile(rf"NVRM: (?:GPU\d+ )?Xid \((?:PCI:)?{_ADDRESS}[^)\n]*\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
-_SXID = re.compile(rf"nvidia-nvswitch\d*:? SXid \((?:PCI:)?{_ADDRESS}\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
-# drivers/pci/pcie/aer.c; the words for severities changed with Linux 6.16.
-_AER = re.compile(rf"\b{_ADDRESS}: (?:AER: )?PCIe Bus Error: severity=(?P<what>Correct|Uncorrect\w+ \(\w)")
-_FALLEN = re.compile(rf"NVRM: GPU (?:at )?{_ADDRESS}:?(?: GPU)? has fallen off the bus")
-_GONE = re.compile(
-    rf"NVRM: The NVIDIA GPU {_ADDRESS}\s[^.]*\binstalled in this system has\s+(?:NVRM: )?fallen off the bus"
-)
-_INIT_FAILED = re.compile(rf"NVRM: GPU {_ADDRESS}: RmInitAdapter failed!")
-_LOADED = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module")
-_MISMATCH = re.compile(r"NVRM: API mismatch: the client has the version")
-_PEERMEM = re.compile(r"nvidia[-_]peermem \S+ ERROR ")
-_SEVERITY = {"Correct": "corrected", "(N": "nonfatal", "(F": "fatal"}
 
 
 class DeviceLog(Section):
@@ -110,84 +97,32 @@ class KernelLog(Section):
     )
 
 
-class Record(NamedTuple):
-    sequence: int
-    microseconds: int
-    text: str
-
-
-class Event(NamedTuple):
-    """device: its PCI address. what: an Xid's or SXid's number, a severity, or nothing."""
-
-    device: str
-    what: str = ""
-    text: str = ""
-
-
-class Log:
-    """The records, and what they hold. log: as Host.kernel_log gives it."""
-
-    def __init__(self, log: str) -> None:
-        self.records = tuple(_records(log))
-        text = "\n".join(record.text for record in self.records)
-        self.text = text
-        self.xids = tuple(_events(_XID, text))
-        self.sxids = tuple(_events(_SXID, text))
-        self.aer = tuple(_events(_AER, text))
-        self.fallen = (*_events(_FALLEN, text), *_events(_GONE, text))
-        self.init_failed = tuple(_events(_INIT_FAILED, text))
-
-    def count(self, pattern: re.Pattern[str]) -> int:
-        return sum(1 for _ in pattern.finditer(self.text))
-
-
-def _records(log: str) -> Iterator[Record]:
-    """One record of the kernel may hold several lines: their ends are escaped."""
-    for line in log.splitlines():
-        head, _, text = line.partition(";")
-        sequence, _, microseconds = head.partition(",")
-        yield Record(int(sequence), int(microseconds), text.replace("\\x0a", "\n"))
-
-
-def _events(pattern: re.Pattern[str], text: str) -> Iterator[Event]:
-    for match in pattern.finditer(text):
-        found = match.groupdict()
-        yield Event(slot(match["slot"]), found.get("what", ""), found.get("text", ""))
-
-
-def slot(written: str) -> str:
-    """The kernel's name of a PCI address: drivers leave out function or domain, or write the domain with 8 digits."""
-    *domain, bus, device = written.lower().split(":")
-    return f"{int(domain[0], 16) if domain else 0:04x}:{bus}:{device if '.' in device else device + '.0'}"
-
-
-def read_kernel_log(log: Seen[Log]) -> KernelLog:
+def read_kernel_log(log: Seen["Log"]) -> KernelLog:
     return KernelLog(
-        oldest_record=then(log, lambda it: it.records[0].sequence if it.records else 0),
+        oldest_record=then(log, lambda it: it.oldest),
         xids=then(log, lambda it: len(it.xids)),
         sxids=then(log, lambda it: len(it.sxids)),
         aer_errors=then(log, lambda it: len(it.aer)),
-        api_mismatches=then(log, lambda it: it.count(_MISMATCH)),
-        peermem_errors=then(log, lambda it: it.count(_PEERMEM)),
-        driver_loads=then(log, lambda it: it.count(_LOADED)),
-        driver_loaded_at=then(log, lambda it: _loaded_at(it.records)),
+        api_mismatches=then(log, lambda it: it.api_mismatches),
+        peermem_errors=then(log, lambda it: it.peermem_errors),
+        driver_loads=then(log, lambda it: len(it.loads)),
+        driver_loaded_at=then(log, _last_load),
     )
 
 
-def _loaded_at(records: Iterable[Record]) -> Seen[int]:
-    times = [record.microseconds // 1_000_000 for record in records if _LOADED.search(record.text)]
-    return times[-1] if times else Gap("not_observable", "the log does not hold it, or no longer")
+def _last_load(log: "Log") -> Seen[int]:
+    return log.loads[-1] if log.loads else Gap("not_observable", "the log does not hold it, or no longer")
 
 
-def read_devices(log: Log) -> Map[DeviceLog]:
+def read_devices(log: "Log") -> Map[DeviceLog]:
     """Those of which anything was said."""
     told = {event.device for group in (log.xids, log.sxids, log.aer, log.fallen, log.init_failed) for event in group}
     return Map({device: _device(log, device) for device in sorted(told)})
 
 
-def _device(log: Log, device: str) -> DeviceLog:
+def _device(log: "Log", device: str) -> DeviceLog:
     xids = [event for event in log.xids if event.device == device]
-    severities = Counter(_severity(event.what) for event in log.aer if event.device == device)
+    severities = Counter(event.what for event in log.aer if event.device == device)
     return DeviceLog(
         xid=_by_number(xids),
         last_xid=f"{xids[-1].what}, {xids[-1].text}" if xids else Gap("absent", "none since boot"),
@@ -200,10 +135,6 @@ def _device(log: Log, device: str) -> DeviceLog:
     )
 
 
-def _severity(what: str) -> str:
-    return next(name for end, name in _SEVERITY.items() if what.endswith(end))
-
-
-def _by_number(events: Iterable[Event]) -> Map[Seen[int]]:
+def _by_number(events: Iterable["Event"]) -> Map[Seen[int]]:
     counts: Mapping[str, int] = Counter(event.what for event in events)
     return Map({number: counts[number] for number in sorted(counts, key=int)})

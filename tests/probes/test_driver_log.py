@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.driver.log import Log, read_devices, read_kernel_log, slot
+from probes.driver.lines import Log, slot
+from probes.driver.log import read_devices, read_kernel_log
 from probes.kit.facts import Gap, Map
 from tests.probes.driver_machine import Machine, code
 
