@@ -302,3 +302,24 @@ def test_the_io_priority_is_in_the_kernels_words() -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_processes_are_found_by_the_name_that_the_kernel_keeps(tmp_path: Path) -> None:
+    for pid, name in (("7", "nvidia-persiste"), ("8", "bash"), ("9", "bash")):
+        (tmp_path / "proc" / pid).mkdir(parents=True)
+        (tmp_path / "proc" / pid / "comm").write_text(f"{name}\n")
+    (tmp_path / "proc/10").mkdir()  # it ended while it was read
+    (tmp_path / "proc/uptime").write_text("")
+    found = Host(str(tmp_path)).pids("nvidia-persistenced", "bash", "none")
+    assert not isinstance(found, Gap)
+    assert {name: sorted(pids) for name, pids in found.items()} == {
+        "nvidia-persistenced": [7], "bash": [8, 9], "none": [],
+    }  # fmt: skip
+
+
+def test_this_process_is_among_those_of_its_name() -> None:
+    name = Host().line("/proc/self/comm")
+    assert isinstance(name, str)
+    found = Host().pids(name)
+    assert not isinstance(found, Gap)
+    assert os.getpid() in found[name]
