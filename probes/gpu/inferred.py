@@ -29,9 +29,10 @@ class Inferred(Section):
         follows=("gpu/*/inferred/clock_lock",),
     )  # fmt: skip
     power_limit_by: Seen[str] = config(
-        "Whether the limit is the board's own or was set by somebody", "inferred from power_limit and power_default_limit",
+        "Whether the limit is the board's own or was set by somebody",
+        "inferred from power_limit and power_default_limit",
         follows=("gpu/*/power_limit", "gpu/*/power_default_limit"),
-    )  # fmt: skip
+    )
     power_limit_until: Seen[str] = config(
         "A limit that nobody sets again at boot is gone after the next one, and with it the speed that was measured",
         "inferred from power_limit_by, persistence_mode and set_at_boot",
@@ -44,7 +45,7 @@ class Inferred(Section):
     )
     set_at_boot: Seen[tuple[str, ...]] = config(
         "Who sets power, clocks or persistence at boot",
-        "inferred from nvidia-smi in /etc/systemd/system and the scripts started there, /etc/cron.d, udev rules, rc.local",
+        "inferred from nvidia-smi in /etc/systemd/system and its scripts, /etc/cron.d, udev rules, rc.local",
     )
 
 
