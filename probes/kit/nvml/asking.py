@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kit.facts import Gap, Seen
 from probes.kit.nvml.options import Options
-from probes.kit.nvml.talk import Child
 
 if TYPE_CHECKING:
     from probes.kit.host import Host
+    from probes.kit.nvml.talk import Child
 
 DRIVER_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
 BOUND = "/sys/bus/pci/drivers/nvidia"
@@ -66,7 +66,7 @@ class Nvml:
         self._now = child if not child.awaited else child.trouble or child.waiting_for()
         return self.devices(host)
 
-    def _sampler(self, host: "Host") -> Child | Gap:
+    def _sampler(self, host: "Host") -> "Child | Gap":
         """The one that lives on; another, half a minute after it had to be given up, but none after a release."""
         gone = self._sampled is not None and self._sampled.trouble is not None and not self._sampled.released
         if gone and time.monotonic() > self._again_at:
@@ -78,15 +78,15 @@ class Nvml:
             self._sampled, self._again_at = child, time.monotonic() + AGAIN_SECONDS
         return self._sampled
 
-    def _pass(self, host: "Host") -> Child | Gap:
+    def _pass(self, host: "Host") -> "Child | Gap":
         if self._now is None:
             self._now = self._start(host, "snapshot")
-            if isinstance(self._now, Child):
+            if not isinstance(self._now, Gap):
                 self._now.listen()
                 self._now.close()
         return self._now
 
-    def _start(self, host: "Host", mode: Any) -> Child | Gap:
+    def _start(self, host: "Host", mode: Any) -> "Child | Gap":
         if reason := _closed(host, self._options):
             return reason
         slots = tuple(bound(host))
@@ -94,6 +94,8 @@ class Nvml:
         awake = [slot for slot in slots if slot not in self._asleep]
         if slots and not awake:
             return Gap("asleep", "all GPUs are suspended")
+        from probes.kit.nvml.talk import Child  # with subprocess: only where there is something to be asked
+
         return Child(mode, awake, self._options)
 
 
