@@ -251,6 +251,7 @@ def section_types(cls: type[Section]) -> Iterator[type[Section]]:
     return iter(found)
 
 
+@cache
 def _type_text(hint: Any) -> str:
     """A type in its short names, without its Gap: `int | "max"`, `Map[str | Redacted]`."""
     return " | ".join(_arm_text(arm) for arm in _arms(hint) if arm is not Gap)
@@ -266,8 +267,10 @@ def _arm_text(arm: Any) -> str:
     return f"{name}[{inner}]" if inner else name
 
 
+@cache
 def _hints(cls: type[Section]) -> Mapping[str, Any]:
-    return {name: hint for name, hint in get_type_hints(cls).items() if name in cls.__struct_fields__}
+    hints = get_type_hints(cls, include_extras=True)  # which is quicker: there are none
+    return {name: hint for name, hint in hints.items() if name in cls.__struct_fields__}
 
 
 def _arms(hint: Any) -> tuple[Any, ...]:
