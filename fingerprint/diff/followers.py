@@ -2,10 +2,13 @@
 
 A change follows another one where a glob of its fact's `follows` matches the other's path. Between two processes the
 second segment of the glob says which: `process/*/...` is one of the same process, `process/**/...` one of another
-process of its tree, for what a process was started with is decided by others. Chains lead to their end.
+process of its tree, for what a process was started with is decided by others. Where a `*` of the glob stands for a key
+of a collection that both stand in, both are of one item: a GPU's fact follows what changed on that GPU, and a fact
+about a pair of GPUs what changed on either. Chains lead to their end.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from fingerprint.diff.changes import Change
 from probes.kit.facts import Gap
@@ -44,11 +47,21 @@ def _is_about_others(glob: str) -> bool:
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:
+    if leader.key == change.key and not _of_one_item(glob, leader, change):
+        return False
     if not leader.key.target or not change.key.target:
         return True
     if _is_about_others(glob):
         return leader.key.target != change.key.target and leader.key.root == change.key.root
     return leader.key.target == change.key.target
+
+
+def _of_one_item(glob: str, leader: Change, change: Change) -> bool:
+    """Whether each key of the leader that a `*` stands for is one of the other's, as far as both share collections."""
+    segments = list(takewhile(lambda segment: segment != "**", glob.split("/")))[len(leader.path) - len(leader.names) :]
+    own = {name for name, part in zip(change.names, change.pattern, strict=True) if part is None}
+    shared = (end for end in range(len(segments)) if change.pattern[: end + 1] == leader.pattern[: end + 1])
+    return all(leader.names[at] in own for at in shared if segments[at] == "*" and leader.pattern[at] is None)
 
 
 def _end(start: int, edges: Edges, changes: Sequence[Change]) -> int:
