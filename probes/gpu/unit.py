@@ -6,6 +6,7 @@ from typing import Any
 from probes.gpu.asking import Device, Words
 from probes.kit.facts import Gap, Section, Seen, identity, telemetry, then
 from probes.kit.knobs import read_each
+from probes.kit.nvml.asking import is_asleep
 from probes.kit.parse import fields
 
 INFORMATION = "/proc/driver/nvidia/gpus/{key}/information"
@@ -123,7 +124,7 @@ UNIT_WORDS: Mapping[str, Words] = {"brand": BRANDS, "architecture": ARCHITECTURE
 
 def unit_facts(device: Device) -> Mapping[str, Seen[Any]]:
     """Those of Unit that are neither an answer nor its word. What /proc tells stands in where NVML does not answer."""
-    information = then(device.host.text(INFORMATION.format(key=device.key)), fields)
+    information = _information(device)
     answered = {
         "name": ("nvmlDeviceGetName", "Model"),
         "uuid": ("nvmlDeviceGetUUID", "GPU UUID"),
@@ -141,8 +142,15 @@ def unit_facts(device: Device) -> Mapping[str, Seen[Any]]:
 
 def minor_of(device: Device) -> Seen[int]:
     """The number of the device's node, as the kernel module tells it."""
-    information = then(device.host.text(INFORMATION.format(key=device.key)), fields)
+    information = _information(device)
     return then(information, lambda lines: int(lines["Device Minor"]))
+
+
+def _information(device: Device) -> Seen[Mapping[str, str]]:
+    """The module brings the GPU to full power before it answers (nv_procfs_read_gpu_info of the open module)."""
+    if is_asleep(device.host, device.key):
+        return Gap("asleep")
+    return then(device.host.text(INFORMATION.format(key=device.key)), fields)
 
 
 def _or_told(answer: Seen[Any], information: Seen[Mapping[str, str]], line: str) -> Seen[Any]:

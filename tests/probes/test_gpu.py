@@ -73,6 +73,13 @@ def test_what_proc_tells_stands_in_where_nvml_does_not_answer() -> None:
     assert code(found.vbios_version) == "not_read"
 
 
+def test_a_gpu_that_is_suspended_is_not_woken_by_a_look_into_proc() -> None:
+    asked = f"/proc/driver/nvidia/gpus/{ONE}/information"
+    status = {("text", f"/sys/bus/pci/devices/{ONE}/power/runtime_status"): "suspended\n"}
+    answers = {("nvml_devices", ""): Gap("asleep"), **driven(ONE), **status, ("text", asked): "Model: \t\t woken\n"}
+    assert isinstance(only(read(Replay(answers))).name, Gap)
+
+
 def test_a_container_has_only_those_of_the_hosts_gpus_whose_nodes_it_has() -> None:
     devices = {("stat", "/dev/nvidia0"): FILE, ("stat", "/dev/nvidia1"): Gap("absent")}
     answers = {("nvml_devices", ""): Gap("timed_out"), **driven(ONE, OTHER), **devices}
