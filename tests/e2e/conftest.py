@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.gpu_host import gpu_host
 from tests.turned import standing
+
+__all__ = ["gpu_host"]
 
 
 class Cli:
