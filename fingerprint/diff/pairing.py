@@ -1,7 +1,7 @@
 """Which device, and which process, of A is compared with which of B."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -9,7 +9,9 @@ import msgspec
 from fingerprint.diff.changes import Paired
 from fingerprint.diff.known import UNIT_FACTS
 from fingerprint.runs.effective import Standing
+from fingerprint.sections import is_one_collection
 from fingerprint.snapshot import Key
+from fingerprint.walk import Names
 from probes.kit.facts import Gap, Map, Section
 
 S = TypeVar("S", bound=Section)
@@ -117,11 +119,27 @@ def under_keys_of(a: S, b: S, *, same_host: bool) -> tuple[S, tuple[Paired, ...]
         if _is_devices(ours) and _is_devices(theirs):
             found = pair_devices(ours.items, theirs.items, same_host=same_host)
             pairs += found
-            if any(pair.a and pair.b and pair.a != pair.b for pair in found):
-                changes[field] = Map({_key(pair, ours.items): theirs.items[pair.b] for pair in found if pair.b})
+            if keys := keys_of_b(found):
+                changes[field] = Map({keys.get(key, key): item for key, item in theirs.items.items()})
     return (msgspec.structs.replace(b, **changes) if changes else b), tuple(pairs)
 
 
-def _key(pair: Paired, taken: Mapping[str, Section]) -> str:
-    """A slot of B that nothing of A stands in keeps its name, unless a device of A that went elsewhere had it."""
-    return pair.a or (f"{pair.b} (b)" if pair.b in taken else pair.b)
+def keys_of_b(pairing: Sequence[Paired]) -> Mapping[str, str]:
+    """The keys of B's devices, as far as they are compared under another one: that of A.
+
+    A slot of B that nothing of A stands in keeps its name, unless a device of A that went elsewhere had it.
+    """
+    taken = {pair.a for pair in pairing}
+    keys = {pair.b: pair.a or (f"{pair.b} (b)" if pair.b in taken else pair.b) for pair in pairing if pair.b}
+    return {theirs: key for theirs, key in keys.items() if theirs != key}
+
+
+def under_key_of_a(names: Names, cls: type[Section], keys: Mapping[str, str]) -> Names:
+    """Names below one of B's devices, as they are compared. keys: as `keys_of_b` has them."""
+    at = device_depth(cls)
+    return (*names[:at], keys.get(names[at], names[at]), *names[at + 1 :]) if len(names) > at else names
+
+
+def device_depth(cls: type[Section]) -> int:
+    """Where among names the key of a device stands."""
+    return 0 if is_one_collection(cls) else 1

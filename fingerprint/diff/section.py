@@ -4,7 +4,7 @@ Every lasting fact of A or B ends in exactly one place: among the changes, not k
 that came or went consists of, and the key set that it came to, are told by that item.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
 from fingerprint.diff.known import holds_devices, waits_to_settle
-from fingerprint.diff.pairing import SectionPair, under_keys_of
+from fingerprint.diff.pairing import SectionPair, keys_of_b, under_key_of_a, under_keys_of
 from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
 from fingerprint.diff.tally import seen_in
@@ -86,12 +86,21 @@ class _Walk:
         self.key, self.probe = key, probe
         self.standing = (a, b)
         self.a, self.b = resolve(a, probe.section), resolve(b, probe.section)
-        unsteady = [*self.a.unsteady, *self.b.unsteady]
-        self.left, self.right = (without(s, unsteady) if unsteady else s for s in (self.a.section, self.b.section))
+        self.stored = (self.a.section, self.b.section)
         self.pairing: tuple[Paired, ...] = ()
         if holds_devices(probe.section):
-            self.right, self.pairing = under_keys_of(self.left, self.right, same_host=same_host)
+            section, self.pairing = under_keys_of(self.a.section, self.b.section, same_host=same_host)
+            self.b = msgspec.structs.replace(self.b, section=section, unsteady=self._under_keys_of_a(self.b.unsteady))
+        unsteady = [*self.a.unsteady, *self.b.unsteady]
+        self.left, self.right = (without(s, unsteady) if unsteady else s for s in (self.a.section, self.b.section))
         self.spreads: dict[tuple[str | None, ...], int] = {}
+
+    def _under_keys_of_a(self, found: Mapping[Names, Difference]) -> Mapping[Names, Difference]:
+        keys, cls = keys_of_b(self.pairing), self.probe.section
+        moved = (
+            d._replace(names=under_key_of_a(d.names, cls, keys), item=keys.get(d.item, d.item)) for d in found.values()
+        )
+        return {d.names: d for d in moved}
 
     def compared(self) -> Compared:
         found, lost = told_whole([*differences(self.left, self.right)], self.left, self.right)
@@ -138,9 +147,9 @@ class _Walk:
     def _blob(self, side: int) -> Blob:
         """Of what was walked: the stored one, unless something was taken out or laid over."""
         standing = self.standing[side]
-        walked, resolved = ((self.left, self.a), (self.right, self.b))[side]
+        walked = (self.left, self.right)[side]
         assert standing.blob is not None
-        as_stored = walked is resolved.section and standing.later is None and standing.given in (None, standing.blob)
+        as_stored = walked is self.stored[side] and standing.later is None and standing.given in (None, standing.blob)
         return standing.blob if as_stored else blob_of(walked)
 
     def _as_given(self, d: Difference) -> Difference | None:

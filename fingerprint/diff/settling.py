@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Paired, Unsteady
 from fingerprint.diff.known import waits_to_settle
+from fingerprint.diff.pairing import device_depth, keys_of_b, under_key_of_a
 from fingerprint.diff.verdicts import is_unknown
 from fingerprint.lost import is_below
 from fingerprint.places import pattern_of, place_of
 from fingerprint.runs.effective import Holding, Standing
 from fingerprint.runs.record import Distribution, Held, Uncounted
-from fingerprint.sections import decoder_of, is_one_collection, leaves
+from fingerprint.sections import decoder_of, leaves
 from fingerprint.walk import Difference, Names, within_tolerance
 from probes.kit.facts import NOT_READ, Fact, Gap, Section
 
@@ -66,9 +67,10 @@ def settled(
     are told already."""
     if not waits_to_settle(cls):
         return Settled()
-    at = _depth(cls)
-    left, right = _states(a, cls), _under_keys_of_a(_states(b, cls), at, pairing)
-    alone = {(pair.a or pair.b,) for pair in pairing if not (pair.a and pair.b)}
+    at, keys = device_depth(cls), keys_of_b(pairing)
+    left = _states(a, cls)
+    right = {under_key_of_a(names, cls, keys): state for names, state in _states(b, cls).items()}
+    alone = {(pair.a or keys.get(pair.b, pair.b),) for pair in pairing if not (pair.a and pair.b)}
     by_outcome: dict[str, list[Told]] = {}
     for names in dict.fromkeys((*left, *right)):
         place = place_of(cls, names)
@@ -138,16 +140,3 @@ def _shares(state: State) -> str:
         return state.counted
     shares = (f"{value} in {100 * times / state.samples.count:.0f} %" for value, times in state.samples.values[:2])
     return f"{state.counted}, {', '.join(shares)} of these"
-
-
-def _depth(cls: type[Section]) -> int:
-    """Where among names the key of a device stands."""
-    return 0 if is_one_collection(cls) else 1
-
-
-def _under_keys_of_a(states: dict[Names, State], at: int, pairing: Sequence[Paired]) -> Mapping[Names, State]:
-    keys = {pair.b: pair.a for pair in pairing if pair.a and pair.b}
-    return {
-        (*names[:at], keys.get(names[at], names[at]), *names[at + 1 :]) if len(names) > at else names: state
-        for names, state in states.items()
-    }

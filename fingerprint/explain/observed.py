@@ -7,6 +7,7 @@ import msgspec
 
 from fingerprint.diff.changes import Paired
 from fingerprint.diff.known import ProbeOf, fact_at
+from fingerprint.diff.pairing import keys_of_b
 from fingerprint.explain.contract import During
 from fingerprint.runs.effective import Samples
 from fingerprint.runs.record import Distribution, Growth, Sample
@@ -53,15 +54,12 @@ def _moves(sample: Sample | None) -> TypeGuard[Distribution | Growth]:
 
 def under_keys_of_a(samples: Samples, pairing: Sequence[Paired]) -> Samples:
     """Those of B, each device under the key of the one of A that it is paired with."""
-    keys = {pair.b: pair.a for pair in pairing if pair.b and pair.a != pair.b}
-    renamed = ((_renamed(parse_path(path), keys), sample) for path, sample in samples.items()) if keys else ()
-    return {path: sample for path, sample in renamed if path} if keys else samples
+    keys = keys_of_b(pairing)
+    return {_renamed(parse_path(path), keys): sample for path, sample in samples.items()} if keys else samples
 
 
 def _renamed(path: FactPath, keys: Mapping[str, str]) -> str:
-    """Empty for what stands below a key that A has no device for."""
-    names = [keys.get(name, name) for name in path]
-    return str(FactPath(names)) if all(names) else ""
+    return str(FactPath(keys.get(name, name) for name in path))
 
 
 def notable(seen: tuple[Observed, ...]) -> tuple[During, ...]:

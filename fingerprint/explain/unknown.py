@@ -55,13 +55,14 @@ def not_known(changes: Changes, known: ProbeOf) -> tuple[Unknown, ...]:
 
 
 def unread(changes: Changes) -> tuple[str, ...]:
-    """Sections that were not read whole in both."""
-    return tuple(str(unknown.key.path(())) for unknown in changes.not_known if not unknown.names)
+    """Sections that were not read whole in both; one that is a collection alone may be there in neither."""
+    found = (unknown for unknown in changes.not_known if not unknown.names and not _in_neither(unknown))
+    return tuple(str(unknown.key) for unknown in found)
 
 
 def _in_neither(unknown: NotKnown) -> bool:
     """That nothing is there is known on both sides."""
-    return bool(unknown.names) and unknown.a == unknown.b == "absent"
+    return unknown.a == unknown.b == "absent"
 
 
 def _reason(unknown: NotKnown) -> str:

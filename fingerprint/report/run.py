@@ -9,7 +9,7 @@ from rich.console import ConsoleRenderable
 from fingerprint.explain.contract import moment
 from fingerprint.report import sections
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.words import before_after, in_words, quantity
+from fingerprint.words import before_after, in_words, quantities, quantity
 from probes.kit.paths import parse_glob, parse_path
 
 VALUES = 3
@@ -80,8 +80,9 @@ def _sampled(seen: Mapping[str, Any]) -> str:
         return f"0 samples{left_out}"
     if seen["type"] == "held":
         return f"{_held(seen)}{left_out}"
-    low, *_, middle, _, _, high = (quantity(value, seen["unit"]) for value in seen["quantiles"])
-    return f"median {middle}, {low} to {high}, {seen['count']} samples{left_out}"
+    low, *_, middle, _, _, high = seen["quantiles"]
+    ends = quantities(low, high, seen["unit"]).replace(" -> ", " to ")
+    return f"median {quantity(middle, seen['unit'])}, {ends}, {seen['count']} samples{left_out}"
 
 
 def _held(seen: Mapping[str, Any]) -> str:

@@ -65,17 +65,26 @@ class Troubles(Section):
     """How often the kernel complained since boot (since Linux 6.1, and 6.17 for the lockups)."""
 
     oops_count: Seen[int] = counter(
-        "A part of the kernel died and its locks may be held for ever", "/sys/kernel/oops_count"
+        "A part of the kernel died and its locks may be held for ever", "/sys/kernel/oops_count", trouble=True
     )
-    warn_count: Seen[int] = counter("A driver met what it holds impossible: look at dmesg", "/sys/kernel/warn_count")
-    softlockup_count: Seen[int] = counter("A core was kept in the kernel for 20 s", "/sys/kernel/softlockup_count")
-    hardlockup_count: Seen[int] = counter("A core took no interrupt for 10 s", "/sys/kernel/hardlockup_count")
+    warn_count: Seen[int] = counter(
+        "A driver met what it holds impossible: look at dmesg", "/sys/kernel/warn_count", trouble=True
+    )
+    softlockup_count: Seen[int] = counter(
+        "A core was kept in the kernel for 20 s", "/sys/kernel/softlockup_count", trouble=True
+    )
+    hardlockup_count: Seen[int] = counter(
+        "A core took no interrupt for 10 s", "/sys/kernel/hardlockup_count", trouble=True
+    )
     rcu_stall_count: Seen[int] = counter(
-        "A core held up everybody's deferred work: a starved virtual CPU looks like this", "/sys/kernel/rcu_stall_count"
+        "A core held up everybody's deferred work: a starved virtual CPU looks like this",
+        "/sys/kernel/rcu_stall_count",
+        trouble=True,
     )
     hung_task_detect_count: Seen[int] = counter(
         "Threads stuck in state D for minutes: storage or a driver that does not answer",
         "/proc/sys/kernel/hung_task_detect_count",
+        trouble=True,
     )
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fingerprint.diff import Changes, compare
@@ -68,10 +68,10 @@ def test_nothing_but_what_moved_alike_in_both_is_told_of_a_run_against_itself(st
 @given(runs(), runs())
 def test_mirrored_runs_give_mirrored_changes(a: Effective, b: Effective) -> None:
     there, back = compare(a, b, known=known), compare(b, a, known=known)
+    assume(not any(pair.how == "unit moved" for pair in there.pairing))  # it is told under its key of A
     assert there.ruled_out == back.ruled_out
-    if all(pair.a == pair.b for pair in there.pairing):  # a device that moved is told under its key of A
-        swapped = ((path, MIRRORED.get(v, v), y, x) for (path, v, x, y) in told(there).elements())
-        assert Counter(swapped) == told(back)
+    swapped = ((path, MIRRORED.get(v, v), y, x) for (path, v, x, y) in told(there).elements())
+    assert Counter(swapped) == told(back)
 
 
 @given(runs(), runs())

@@ -6,11 +6,14 @@ import pytest
 
 from fingerprint.explain import exit_status, explain
 from fingerprint.explain.contract import Diff
-from fingerprint.noise import Learned, Own
+from fingerprint.noise import Learned, Learner, Own
 from fingerprint.report.text import render
 from fingerprint.runs.record import Distribution, Growth
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, state, telemetry
 from probes.kit.probe import Probe
+from tests.diff.made_up import Card, rack
+from tests.diff.made_up import known as rack_known
+from tests.diff.made_up import snapshot as state_at
 from tests.explain.subjects import START, subject
 from tests.runs.recorded import SECOND
 
@@ -117,6 +120,18 @@ def test_telemetry_within_the_learned_range_is_not_told_and_outside_it_is() -> N
     beyond = sampled(spread(100, 110), spread(900, 1001), noise)
     assert (within.during, left_out(within)) == ((), ("made/speed",))
     assert ([item.fact for item in beyond.during], left_out(beyond)) == (["made/speed"], ())
+
+
+def test_telemetry_that_settles_in_a_condition_is_told_in_spite_of_how_it_moves_at_rest() -> None:
+    """The clock of an idle device moves all the way down; under load that is a finding."""
+    at_rest = Learner(rack_known)
+    for nth, clock in enumerate((210, 1980, 345, 1980)):
+        at_rest.add(state_at({"rack": rack(x=Card(busy=0, clock=clock))}, at=10**18 + nth), nth * SECOND)
+    assert "rack/x/clock" not in at_rest.learned().facts
+    under_load = Learner(rack_known)
+    for nth, clock in enumerate((1950, 1980, 1965)):
+        under_load.add(state_at({"rack": rack(x=Card(busy=99, clock=clock))}, at=10**18 + nth), nth * SECOND)
+    assert under_load.learned().facts["rack/x/clock"].low == 1950
 
 
 def test_growth_within_the_learned_rates_is_not_told_and_outside_them_is() -> None:

@@ -1,14 +1,16 @@
 """A run as a process; its records go to a file, one JSON line each.
 
 python -m tests.runs.started RECORDS [--streams 1,2] [--output FILE] [--fail PART,...] [--stop READER,...]
-    [--before SECONDS] [--repeat N] -- CMD
+    [--before SECONDS] [--first-sample SECONDS] [--repeat N] -- CMD
+
+--first-sample: a rack is sampled in a way of its own, and takes so long to begin with.
 """
 
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,11 @@ from fingerprint.runs.record import AnyRecord, Opened
 from fingerprint.runs.session import Means, Plan, run
 from fingerprint.runs.wrap import inherited_environment, leave, working_directory
 from fingerprint.snapshot import Job, Snapshot
+from probes.kit.facts import Section
 from probes.kit.host import Host
-from probes.kit.probe import discover
+from probes.kit.probe import Probe, Target, discover
 from probes.kit.redact import Redactor
+from tests.diff.made_up import Card, Rack, rack
 
 
 class Lines:
@@ -50,9 +54,22 @@ def failing(*_: Any) -> Any:
     raise RuntimeError("staged")
 
 
-def means_of(plan: Plan, records: Path, fail: Sequence[str] = (), before: float = 0) -> Means:
+def racks(first: float) -> Probe[Section]:
+    seconds = iter([first])
+
+    def what_moves(_host: Host, _target: Target) -> Rack:
+        time.sleep(next(seconds, 0))
+        return rack(x=Card(busy=1, clock=5))
+
+    return Probe("rack", "host", Rack, failing, 2.0, "border", what_moves)
+
+
+def means_of(plan: Plan, records: Path, options: Mapping[str, str]) -> Means:
     host = Host(redactor=Redactor(b"k" * 32))
-    probes = discover(["pressure", "usage", "process"])
+    probes = dict(discover(["pressure", "usage", "process"]))
+    if "--first-sample" in options:
+        probes = {"rack": racks(float(options["--first-sample"])), **probes}
+    before = float(options.get("--before", "0"))
     reader = Reader(host, with_given(probes, plan.argv, plan.env, plan.cwd))
     sampler = Reader(host, {area: probe.at_samples for area, probe in probes.items()})
     means = Means(
@@ -60,7 +77,7 @@ def means_of(plan: Plan, records: Path, fail: Sequence[str] = (), before: float 
         lambda: (time.sleep(before), take_snapshot(reader, [Job("pressure")], host.redactor.key_id, 5.0))[1],
         lambda: read_given(reader),
     )  # fmt: skip
-    for part in fail:
+    for part in filter(None, options.get("--fail", "").split(",")):
         if part in ("snapshot", "given"):
             means = means._replace(**{part: failing})
         elif part == "journal":
@@ -80,12 +97,11 @@ def main(argv: list[str]) -> None:
     cut = argv.index("--")
     options = dict(zip(argv[1:cut:2], argv[2:cut:2], strict=True))
     streams = tuple(int(stream) for stream in options.get("--streams", "").split(",") if stream)
-    fail = [part for part in options.get("--fail", "").split(",") if part]
     plan = Plan(
         name="run-A", argv=tuple(argv[cut + 1 :]), env=inherited_environment(), cwd=working_directory(), host="here",
         streams=streams,
     )  # fmt: skip
-    means = means_of(plan, Path(argv[0]), fail, float(options.get("--before", "0")))
+    means = means_of(plan, Path(argv[0]), options)
     for part in filter(None, options.get("--stop", "").split(",")):
         os.kill(getattr(means, part)._worker.pid, signal.SIGSTOP)
     before = held()

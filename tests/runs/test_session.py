@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from fingerprint.runs.record import Closed, Growth, Measured, Opened, Passed, Process, Sampled, Snapped, Trouble
+from fingerprint.runs.record import (
+    Closed,
+    Distribution,
+    Growth,
+    Measured,
+    Opened,
+    Passed,
+    Process,
+    Sampled,
+    Snapped,
+    Trouble,
+)
 from fingerprint.snapshot import Reading
 from probes.kit.facts import Redacted
 from probes.process.sections import Process as ProcessSection
@@ -94,6 +105,19 @@ def test_counters_span_the_whole_run(start: Starter) -> None:
     assert switches.seconds >= 0.4
     assert switches.grown > 0
     assert sampled.ticks >= 3
+
+
+def test_what_is_slow_to_be_sampled_first_is_sampled_all_the_same_and_hides_nothing_else(start: Starter) -> None:
+    """As NVML is, which takes seconds to begin with where no process holds the driver."""
+    start("sleep", "2.5", options={"--first-sample": "1.3"})
+    [sampled] = start.records(Sampled)
+    clock, threads = sampled.facts["rack/x/clock"], sampled.facts["pressure/load/threads"]
+    assert isinstance(clock, Distribution)
+    assert isinstance(threads, Distribution)
+    assert clock.count >= 3
+    assert threads.count >= clock.count, "it was read before the rack, at each tick"
+    assert sampled.missed >= 5, "ticks within the first reading"
+    assert not start.records(Trouble)
 
 
 def test_a_command_that_is_over_at_once_is_recorded_whole(start: Starter) -> None:

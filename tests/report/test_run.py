@@ -1,0 +1,43 @@
+"""What a run saw, for a person."""
+
+from typing import Any
+
+import pytest
+
+from fingerprint.report.run import render
+from fingerprint.runs.document import document
+from fingerprint.runs.effective import effective
+from fingerprint.runs.record import Distribution, Growth, Held, Sample, Sampled, Uncounted
+from tests.diff.made_up import Rack
+from tests.runs.recorded import closed, run
+
+
+def shown(sample: Sample, name: str) -> str:
+    """The words beside a fact of a card."""
+    path = f"rack/x/{name}"
+    folded = run(Sampled(at=1, ticks=9, missed=0, facts={path: sample}), closed())
+    published: dict[str, Any] = document(folded, "closed", effective(folded, {}), {"rack": Rack})
+    [line] = [line for line in render(published, facts="rack/**", width=120).splitlines() if path in line]
+    return line.replace(path, "").strip()
+
+
+@pytest.mark.parametrize(
+    ("sample", "name", "words"),
+    [
+        (Growth(3, 8, 5, 8.0), "errors", "grew by 5 in 8 s"),
+        (Distribution(38, 1.0, (1, 2, 3, 4, 5, 6, 7)), "busy", "median 4, 1 to 7, 38 samples"),
+        (
+            Distribution(38, 1.0, (210, 0, 0, 1980, 0, 0, 1990), left_out=3), "clock",
+            "median 1980 MHz, 210 to 1990 MHz, 38 samples, 3 left out: not gpu busy",
+        ),
+        (Uncounted(41), "clock", "0 samples, 41 left out: not gpu busy"),
+        (Held(((16, 41),)), "width", "16 in 41 of 41 samples"),
+        (
+            Held(((16, 38), (8, 2)), others=1, left_out=4), "width",
+            "16 in 38 of 41 samples, 8 in 2, 4 left out: not gpu busy",
+        ),
+        (Held(((["power", "thermal"], 9), ([], 1))), "reasons", "[power, thermal] in 9 of 10 samples, [] in 1"),
+    ],
+)  # fmt: skip
+def test_what_samples_say_in_words(sample: Sample, name: str, words: str) -> None:
+    assert shown(sample, name) == words
