@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 
 from probes.kit.facts import Gap, Seen
@@ -84,15 +85,29 @@ def give_up(child: "subprocess.Popen[bytes]") -> bool:
     return reap(child, REAP_SECONDS)
 
 
+_left_behind: list["subprocess.Popen[bytes]"] = []
+
+
+def _let_go(child: "subprocess.Popen[bytes]") -> None:
+    """Ends its input. One that goes on all the same is kept, so that it is reaped whenever it ends."""
+    for pipe in (child.stdin, child.stdout):
+        if pipe:
+            pipe.close()
+    if child.poll() is None:
+        _left_behind.append(child)
+
+
 class Talker:
     """A child that is talked to line by line, and left behind when it does not answer."""
 
     def __init__(self, argv: Sequence[str], keep: Sequence[int] = (), env: Mapping[str, str] | None = None) -> None:
         """keep: descriptors that it inherits. env: in addition to a plain environment. Raises OSError."""
+        _left_behind[:] = [child for child in _left_behind if child.poll() is None]
         self._child = subprocess.Popen(
             argv, cwd="/", env={**_PLAIN, **(env or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=keep, bufsize=0,
         )  # fmt: skip
+        weakref.finalize(self, _let_go, self._child)
         self.pid = self._child.pid
         self._rest = b""
 

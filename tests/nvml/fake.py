@@ -3,12 +3,13 @@
 import json
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from probes.kit.host import Host
+from probes.kit.nvml.asking import BOUND
 from probes.kit.nvml.lock import Mark, read_mark
 from probes.kit.nvml.options import Options
 from tests.nvml.drivers import NEWEST, lacks
@@ -86,11 +87,35 @@ class Fake:
         """This machine, but for NVML. changed: fields of Options."""
         return Host(nvml=self.options(**changed))
 
+    def driven(self, asleep: Iterable[str] = (), **changed: Any) -> Host:
+        """As `host`, with the kernel's driver on its GPUs, as sysfs shows them. asleep: those that are suspended."""
+        power = {slot: "suspended" if slot in asleep else "active" for slot in self.devices}
+        return Driven(power, self.options(**changed))
+
+
+class Driven(Host):
+    """This machine, but for NVML and what sysfs shows of the PCI devices of its driver."""
+
+    def __init__(self, power: Mapping[str, str], nvml: Options) -> None:
+        super().__init__(nvml=nvml)
+        status = {("text", f"/sys/bus/pci/devices/{slot}/power/runtime_status"): at for slot, at in power.items()}
+        self._shown: dict[tuple[str, str], Any] = {("names", BOUND): (*power, "bind", "new_id"), **status}
+
+    def _ask(self, call: str, key: str, live: Callable[[], Any]) -> Any:
+        return self._shown[call, key] if (call, key) in self._shown else live()
+
 
 class FakeNvml(Protocol):
     """The fixture `fake_nvml`: makes a Fake."""
 
     def __call__(self, scenario: Scenario, without: Iterable[str] = ()) -> Fake: ...
+
+
+def asked(host: Host, device: str, key: str) -> Any:
+    """What a host answers to a call by its text, `nvmlDeviceGetClockInfo(1)`."""
+    name, _, rest = key.rstrip(")").partition("(")
+    args = [int(arg) if arg.isdecimal() else arg for arg in rest.split(",") if arg]
+    return host.nvml(device, name, *args)
 
 
 def lose(fake: Fake, device: str, code: int = 15) -> None:
@@ -115,7 +140,7 @@ def _without(library: bytes, names: Iterable[str]) -> bytes:
         symbol = b"\0" + name.encode() + b"\0"
         if symbol not in library:
             raise LookupError(f"the fake NVML has no {name}")
-        library = library.replace(symbol, b"\0-" + symbol[2:])
+        library = library.replace(symbol, b"\0-" + symbol[2:], 1)  # names of symbols come before constants
     return library
 
 

@@ -99,7 +99,7 @@ static void read_items(struct reader *reader, struct json *node, const char *end
 
 static void read_number(struct reader *reader, struct json *node)
 {
-    size_t length = strspn(reader->at, "+-.0123456789eE");
+    size_t length = strspn(reader->at, "+-.0123456789eEINafinty"); /* Python writes NaN and Infinity too */
 
     reader->failed |= !length;
     node->kind = JSON_NUMBER;

@@ -21,7 +21,7 @@ _CUDA = {535: 12020, 550: 12040, 560: 12060, 570: 12080, 575: 12090, 580: 13000,
 
 def slots(count: int) -> list[str]:
     """Their PCI addresses, in order."""
-    return sorted(f"0000:{bus}:00.0" for bus in (*BUSES[: (count + 1) // 2], *BUSES[len(BUSES) // 4 :])[:count])
+    return sorted(f"0000:{bus}:00.0" for bus in BUSES[:count])
 
 
 def host_of(product: str, count: int = 1, driver: str = "580.65.06") -> Scenario:
@@ -32,7 +32,7 @@ def host_of(product: str, count: int = 1, driver: str = "580.65.06") -> Scenario
 
 def system_of(driver: str) -> Answers:
     cuda = max(version for since, version in _CUDA.items() if since <= max(major(driver), 535))
-    return {
+    told: Answers = {
         "nvmlSystemGetDriverVersion": driver,
         "nvmlSystemGetNVMLVersion": f"{cuda // 1000}.{driver}",
         "nvmlSystemGetCudaDriverVersion_v2": cuda,
@@ -41,6 +41,7 @@ def system_of(driver: str) -> Answers:
         "nvmlSystemGetConfComputeSettings": {"environment": 0, "ccFeature": 0, "devToolsMode": 0, "multiGpuMode": 0},
         "nvmlSystemGetNvlinkBwMode": 0,
     }
+    return {key: answer for key, answer in told.items() if key not in lacks(driver)}
 
 
 def device_of(product: Product, slot: str, at: int, count: int, driver: str) -> Answers:
@@ -54,7 +55,7 @@ def device_of(product: Product, slot: str, at: int, count: int, driver: str) -> 
         **_thermal(product),
         **_memory(product),
         **_pcie(product),
-        **_links(product, at),
+        **_links(product, driver),
         **_places(node),
         **_peers(product, at, count),
         **differences(driver),
@@ -254,7 +255,7 @@ def _pcie(product: Product) -> Answers:
     }
 
 
-def _links(product: Product, at: int) -> Answers:
+def _links(product: Product, driver: str) -> Answers:
     if not product.nvlink:
         return _fields({91: 0, 170: 0})
     count, version, speed = product.nvlink
@@ -269,15 +270,25 @@ def _links(product: Product, at: int) -> Answers:
         told[f"nvmlDeviceGetNvLinkRemotePciInfo({link})"] = pci_info(switch, 0x22A310DE)
         told[f"nvmlDeviceGetNvLinkRemoteDeviceType({link})"] = 2  # NVML_NVLINK_DEVICE_TYPE_SWITCH
     if product.fabric:
-        full = product.architecture >= BLACKWELL
-        told["nvmlDeviceGetGpuFabricInfoV"] = {
-            "clusterUuid": list(uuid.UUID(unit("fabric")).bytes) if product.c2c else [0] * 16,
-            "status": 0, "cliqueId": 32766 * product.c2c, "state": 3,
-            "healthMask": 0xAA if full else 0, "healthSummary": int(full),
-        }  # fmt: skip
+        told["nvmlDeviceGetGpuFabricInfoV"] = _fabric(product, driver)
     if product.architecture >= HOPPER:
         told["nvmlDeviceGetNvlinkBwMode"] = {"bIsBest": 1, "bwMode": 0}
     return told
+
+
+def _fabric(product: Product, driver: str) -> Answers:
+    racked = product.c2c
+    full = product.architecture >= BLACKWELL
+    told = {
+        "clusterUuid": list(uuid.UUID(unit("fabric")).bytes) if racked else [0] * 16,
+        "status": 0,
+        "cliqueId": 32766 if racked else 0,
+        "state": 3,  # NVML_GPU_FABRIC_STATE_COMPLETED
+        "healthMask": 0x2A2 if full else 0,
+        "healthSummary": int(full),
+    }
+    older = {"healthMask": 550, "healthSummary": 580}
+    return {name: value for name, value in told.items() if major(driver) >= older.get(name, 0)}
 
 
 def _places(node: int) -> Answers:

@@ -38,7 +38,7 @@ class Nvml:
         child = self._pass(host)
         if isinstance(child, Gap):
             return child
-        return tuple(child.devices) if child.devices or child.trouble is None else child.trouble
+        return child.attached
 
     def answer(self, host: "Host", device: str, key: str) -> Seen[Any]:
         child = self._pass(host)

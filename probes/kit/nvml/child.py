@@ -50,7 +50,7 @@ if __name__ == "__main__":
 
 import pynvml  # noqa: E402
 
-from probes.kit.nvml.getters import NO_FUNCTION, VALUE_TYPES, getter, key_of, plain, slot  # noqa: E402
+from probes.kit.nvml.getters import NO_FUNCTION, getter, key_of, number, plain, slot  # noqa: E402
 
 LOCK_WAIT_SECONDS = 0.1
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
@@ -111,6 +111,7 @@ class Nvml:
         self.inquiry = inquiry
         self.budget = inquiry["gpu_budget"]
         self.released = False
+        self.idle = False
         self.opened = False
         self.devices = {}
         self.spent = {}
@@ -118,7 +119,10 @@ class Nvml:
         self.pid = os.getpid()
 
     def release(self, *_: object) -> None:
+        """At once between two samples, else before the next call."""
         self.released = True
+        if self.idle:
+            raise Released
 
     def say(self, device: str, key: str, value: object) -> None:
         text = value if type(value) is int else json.dumps(value)
@@ -214,9 +218,11 @@ class Nvml:
         for key, value in zip(call.keys, answer, strict=False):
             if value.nvmlReturn:
                 self.fail(device, key, Told(value.nvmlReturn, self.words(value.nvmlReturn)))
+            elif (told := number(value)) is None:
+                self.fail(device, key, Told(NOT_NVML, f"a value of type {value.valueType} that is no number"))
             else:
-                found[key] = getattr(value.value, VALUE_TYPES[value.valueType])
-                self.say(device, key, found[key])
+                found[key] = told
+                self.say(device, key, told)
         return found
 
     def attach(self) -> None:
@@ -291,7 +297,7 @@ class Nvml:
         self.attach()
         calls = self.asked(self.inquiry["sample"])
         self.pause("end")
-        while not self.released and sys.stdin.readline():
+        while self.asked_again():
             if not self.locked():
                 self.end("busy")
                 continue
@@ -301,6 +307,14 @@ class Nvml:
                 for call in calls:
                     self.get(device, handle, call)
             self.pause("end")
+
+    def asked_again(self) -> bool:
+        """Waits for another line, until the end of input or a release."""
+        self.idle = True
+        try:
+            return not self.released and bool(sys.stdin.readline())
+        finally:
+            self.idle = False
 
     def pause(self, how: str) -> None:
         """Between two samples the GPUs stay attached, and others may ask them."""

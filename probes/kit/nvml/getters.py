@@ -49,6 +49,14 @@ def _of_field(struct: ctypes.Structure, name: str, kind: Any) -> Any:
     return ord(value) if kind is ctypes.c_char else plain(value)  # a number of one byte, as nvml.h has it
 
 
+def number(field: Any) -> int | float | None:
+    """A field's value; None for a type that is newer than nvml.h's, and for what is no number."""
+    if field.valueType >= len(VALUE_TYPES):
+        return None
+    value: int | float = getattr(field.value, VALUE_TYPES[field.valueType])
+    return value if value - value == 0 else None  # neither NaN nor infinite: JSON has no word for these
+
+
 def getter(name: str, older: str | None) -> Callable[..., Any] | None:
     """The function that answers, in its older form where the driver lacks it; None where nobody knows it."""
     function = OWN.get(name) or getattr(pynvml, name, None)
@@ -61,7 +69,7 @@ def getter(name: str, older: str | None) -> Callable[..., Any] | None:
         except pynvml.NVMLError as error:
             if error.value != NO_FUNCTION:
                 raise
-            return getattr(pynvml, older)(*args[: OLDER_ARGUMENTS.get(older)])
+            return (OWN.get(older) or getattr(pynvml, older))(*args[: OLDER_ARGUMENTS.get(older)])
 
     return either
 

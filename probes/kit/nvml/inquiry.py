@@ -202,7 +202,6 @@ FALLBACKS: Final = {
     "nvmlDeviceGetMPSComputeRunningProcesses_v3": "nvmlDeviceGetMPSComputeRunningProcesses_v2",
     "nvmlDeviceGetCpuAffinityWithinScope": "nvmlDeviceGetCpuAffinity",
     "nvmlSystemGetCudaDriverVersion_v2": "nvmlSystemGetCudaDriverVersion",
-    "nvmlDeviceGetDriverModel_v2": "nvmlDeviceGetDriverModel",
     "nvmlDeviceGetGpuFabricInfoV": "nvmlDeviceGetGpuFabricInfo",
 }
 """Older names, tried where a driver lacks the function. The answer is filed under the name that was asked."""

@@ -65,6 +65,11 @@ class Child:
         else:
             self._talker, self._marks, self._answers = started
 
+    @property
+    def attached(self) -> Seen[tuple[str, ...]]:
+        """Keys of the devices that could be attached; where that is none because of some trouble, the trouble."""
+        return tuple(self.devices) if self.devices or self.rest is NOT_ASKED else self.rest
+
     def listen(self, seconds: float = math.inf) -> None:
         """Until the child is done, or is given up, or `seconds` have passed; then its answers so far are taken in."""
         until = time.monotonic() + seconds
@@ -78,6 +83,8 @@ class Child:
                 self.awaited = False
                 self._take_answers()
                 self.rest = BUSY if said[-1] == b"busy" else NOT_ASKED
+                if failed := self._failed():
+                    self._forget(failed)
             elif time.monotonic() >= self._given_up_at():
                 self._give_up()
 
@@ -121,8 +128,7 @@ class Child:
     def _end(self) -> None:
         self._take_answers()
         status = self._talker.ended(GRACE_SECONDS)
-        failed = self.answers.get(("", "nvmlInit"))
-        if isinstance(failed, Gap):
+        if failed := self._failed():
             self._forget(failed)
         elif status:
             mark = read_mark(self._marks)
@@ -130,6 +136,11 @@ class Child:
         else:
             self.released = True
             self._forget(Gap("not_read", "the process that called NVML was asked to release the GPUs"))
+
+    def _failed(self) -> Gap | None:
+        """Why there can be no answers: the library was not to be had, or would not start, or tell what there is."""
+        told = (self.answers.get(("", call)) for call in ("nvmlInit", "nvmlDeviceGetCount"))
+        return next((gap for gap in told if isinstance(gap, Gap)), None)
 
     def _give_up(self) -> None:
         self._take_answers()

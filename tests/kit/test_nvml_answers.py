@@ -1,0 +1,371 @@
+"""What NVML answers is what a host answers, through the real nvidia-ml-py and the real child; nothing is made up."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pynvml
+import pytest
+
+from probes.kit.facts import Gap
+from probes.kit.host import Host
+from probes.kit.nvml import inquiry
+from probes.kit.nvml.errors import GAPS
+from probes.kit.nvml.inquiry import FIELDS, key_of
+from tests.nvml.build import header
+from tests.nvml.drivers import NEWEST
+from tests.nvml.fake import Fake, FakeNvml, asked, fail_to_attach, lose
+from tests.nvml.products import PRODUCTS
+from tests.nvml.profiles import host_of
+from tests.nvml.scenario import Answers, Scenario, error, rows_of, scenario_of
+
+ONE, TWO = "0000:17:00.0", "0000:2a:00.0"
+MIG = f"{ONE}/mig/0"
+
+# What no product of ours answers, made up.
+RARE: Answers = {
+    "nvmlDeviceGetAPIRestriction(1)": 1,
+    "nvmlDeviceGetAutoBoostedClocksEnabled": [1, 0],
+    "nvmlDeviceGetDramEncryptionMode": [0, 1],
+    "nvmlDeviceGetDriverModel_v2": [1, 0],
+    "nvmlDeviceGetFanControlPolicy_v2(0)": 1,
+    "nvmlDeviceGetFanSpeed": 33,
+    "nvmlDeviceGetGpuOperationMode": [0, 2],
+    "nvmlDeviceGetHostVgpuMode": 1,
+    "nvmlDeviceGetInforomVersion(2)": "1.0",
+    "nvmlDeviceGetRetiredPagesPendingStatus": 1,
+    "nvmlDeviceGetApplicationsClock(0)": 1410,
+    "nvmlDeviceGetApplicationsClock(2)": 1215,
+    "nvmlDeviceGetDefaultApplicationsClock(0)": 1275,
+    "nvmlDeviceGetDefaultApplicationsClock(2)": 1215,
+    "nvmlDeviceGetUnrepairableMemoryFlag_v1": 1,
+    "nvmlDeviceGetGridLicensableFeatures_v4": {
+        "isGridLicenseSupported": 1,
+        "licensableFeaturesCount": 1,
+        "gridLicensableFeatures": [
+            {
+                "featureCode": 2, "featureState": 1, "licenseInfo": "Licensed", "featureEnabled": 1,
+                "productName": "NVIDIA RTX Virtual Workstation",
+                "licenseExpiry": {"year": 2027, "month": 3, "day": 31, "hour": 23, "min": 59, "sec": 58, "status": 2},
+            },
+            *[
+                {
+                    "featureCode": 0, "featureState": 0, "licenseInfo": "", "featureEnabled": 0, "productName": "",
+                    "licenseExpiry": {"year": 0, "month": 0, "day": 0, "hour": 0, "min": 0, "sec": 0, "status": 0},
+                }
+            ]
+            * 2,
+        ],
+    },
+    **{f"nvmlDeviceGetTemperatureThreshold({kind})": 80 + kind for kind in (0, 1, 2, 3, 5)},
+    **{f"nvmlDeviceGetFieldValues({field})": field for field in (29, 30, 92, 93, 161, 162, 163, 228, 229, 251, 264)},
+}  # fmt: skip
+
+
+@pytest.fixture
+def everything() -> Scenario:
+    """One GPU that answers everything that is asked."""
+    scenario = host_of("GB300", 2, NEWEST)
+    scenario["devices"][ONE] |= RARE
+    return scenario
+
+
+def differing(fake: Fake, host: Host) -> list[Any]:
+    """What was staged and answered otherwise."""
+    staged = {"": fake.scenario["system"], **fake.scenario["devices"]}
+    rows = [(device, key, told) for device, answers in staged.items() for key, told in answers.items()]
+    rows = [row for row in rows if row[1] not in inquiry.FALLBACKS.values()]
+    return [(row, answer) for row in rows if (answer := asked(host, *row[:2])) != _told(row[2])]
+
+
+def _told(staged: Any) -> Any:
+    return Gap(GAPS[staged["error"]]) if isinstance(staged, dict) and "error" in staged else staged
+
+
+def calls_of_the_inquiry() -> Iterator[str]:
+    for name, args in [call for phase in inquiry.SNAPSHOT_PHASES for call in phase]:
+        yield from (key_of(name, _of_field(arg)) for arg in args) if name == FIELDS else [key_of(name, args)]
+    yield from (key_of(name, (0,)) for name in inquiry.LINK)
+    yield from (key_of(FIELDS, (field,)) for field in inquiry.LINK_FIELDS)
+    yield from (key_of(name, (TWO, *args)) for name, args in inquiry.PEER)
+
+
+def _of_field(field: Any) -> tuple[Any, ...]:
+    return field if isinstance(field, tuple) else (field,)
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_product_answers_as_it_was_staged(fake_nvml: FakeNvml, product: str) -> None:
+    fake = fake_nvml(host_of(product, 2))
+
+    assert differing(fake, fake.host()) == []
+
+
+@pytest.mark.parametrize("driver", ["535.183.01", "550.163.01", "570.86.15", "580.65.06", "595.91.07"])
+def test_every_driver_answers_what_it_knows(fake_nvml: FakeNvml, driver: str) -> None:
+    fake = fake_nvml(host_of("H100 SXM", 2, driver))
+
+    assert differing(fake, fake.host()) == []
+
+
+def test_every_call_of_the_inquiry_is_answered(fake_nvml: FakeNvml, everything: Scenario) -> None:
+    fake = fake_nvml(everything)
+
+    assert set(calls_of_the_inquiry()) - fake.scenario["devices"][ONE].keys() == set()
+    assert {key_of(*call) for call in inquiry.SYSTEM} == fake.scenario["system"].keys()
+    assert differing(fake, fake.host()) == []
+
+
+def test_sixteen_gpus_are_sixteen(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("L40S", 16))
+
+    assert fake.host().nvml_devices() == tuple(fake.devices)
+    assert len(fake.devices) == 16
+
+
+def test_a_host_without_gpus_has_a_driver(fake_nvml: FakeNvml) -> None:
+    host = fake_nvml({"system": {"nvmlSystemGetDriverVersion": "580.65.06"}, "devices": {}}).host()
+
+    assert host.nvml_devices() == ()
+    assert host.nvml("", "nvmlSystemGetDriverVersion") == "580.65.06"
+
+
+def test_what_a_device_does_not_have_is_unsupported_without_words(fake_nvml: FakeNvml) -> None:
+    gap = fake_nvml(host_of("T4")).host().nvml(ONE, "nvmlDeviceGetFanSpeed")
+
+    assert gap == Gap("unsupported")
+    assert gap.detail == ""
+
+
+def test_what_nobody_asks_is_not_read(fake_nvml: FakeNvml) -> None:
+    assert fake_nvml(host_of("T4")).host().nvml(ONE, "nvmlDeviceGetEncoderStats") == Gap("not_read")
+
+
+def test_a_recorded_host_can_be_staged_again(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("RTX 4090", 2, "535.154.05")
+    scenario["devices"][ONE]["nvmlDeviceGetFanSpeed"] = error(15)
+    first = fake_nvml(scenario)
+    told = [
+        ("nvml_devices", "", first.host().nvml_devices()),
+        ("nvml", "nvmlSystemGetDriverVersion", "535.154.05"),
+        *(
+            ("nvml", f"{ONE} {key}", asked(first.host(), ONE, key))
+            for key in ("nvmlDeviceGetName", "nvmlDeviceGetFanSpeed")
+        ),
+        ("text", "/proc/driver/nvidia/version", "no row of NVML"),
+    ]
+    again = scenario_of(told)
+
+    assert again["devices"][ONE] == {"nvmlDeviceGetName": "NVIDIA GeForce RTX 4090", "nvmlDeviceGetFanSpeed": error(15)}
+    assert again["system"] == {"nvmlSystemGetDriverVersion": "535.154.05"}
+    fake = fake_nvml(again)
+    assert differing(fake, fake.host()) == []
+
+
+def test_rows_and_scenario_tell_the_same() -> None:
+    scenario = json.loads(json.dumps(host_of("A10G", 2)))
+
+    assert scenario_of(rows_of(scenario)) == scenario
+
+
+# Return codes.
+
+
+def _codes() -> dict[str, int]:
+    return {name: code for name, code in vars(pynvml).items() if re.fullmatch("NVML_ERROR_[A-Z_]+", name)}
+
+
+def test_every_return_code_has_its_gap() -> None:
+    assert GAPS.keys() == set(_codes().values())
+
+
+def test_every_return_code_of_the_header_has_its_gap() -> None:
+    codes = re.findall(r"^ +NVML_ERROR_\w+ += (\d+)", header().read_text(), re.MULTILINE)
+
+    assert GAPS.keys() == set(map(int, codes))
+
+
+@pytest.mark.parametrize("name", _codes())
+def test_a_getter_that_fails_is_the_gap_of_its_code(fake_nvml: FakeNvml, name: str) -> None:
+    scenario = host_of("T4")
+    scenario["devices"][ONE]["nvmlDeviceGetPowerUsage"] = error(_codes()[name])
+    host = fake_nvml(scenario).host()
+
+    assert host.nvml(ONE, "nvmlDeviceGetPowerUsage") == Gap(GAPS[_codes()[name]])
+    assert host.nvml(ONE, "nvmlDeviceGetUtilizationRates") == {"gpu": 0, "memory": 0}
+
+
+def test_a_code_of_a_newer_nvml_failed_and_is_told(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("T4")
+    scenario["devices"][ONE]["nvmlDeviceGetPowerUsage"] = error(77)
+    gap = fake_nvml(scenario).host().nvml(ONE, "nvmlDeviceGetPowerUsage")
+
+    assert gap == Gap("failed")
+    assert "NVML 77" in gap.detail
+
+
+# What wrappers hide.
+
+
+@pytest.mark.parametrize("key", ["nvmlDeviceGetClockOffsets(0,0)", "nvmlDeviceGetUnrepairableMemoryFlag_v1"])
+def test_a_wrapper_that_swallows_the_code_makes_no_zero_of_it(fake_nvml: FakeNvml, key: str) -> None:
+    scenario = host_of("H100 SXM", 1, NEWEST)
+    scenario["devices"][ONE][key] = error(3)
+
+    assert asked(fake_nvml(scenario).host(), ONE, key) == Gap("unsupported")
+
+
+def test_the_settings_of_confidential_computing_are_checked(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM")
+    scenario["system"]["nvmlSystemGetConfComputeSettings"] = error(4)
+
+    assert fake_nvml(scenario).host().nvml("", "nvmlSystemGetConfComputeSettings") == Gap("denied")
+
+
+def test_a_struct_with_bytes_that_are_no_text_costs_nobody_else(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("GB300", 2)
+    scenario["devices"][ONE]["nvmlDeviceGetPlatformInfo"]["ibGuid"] = r"\xff\xfe\x80"
+    fake = fake_nvml(scenario)
+
+    assert differing(fake, fake.host()) == []
+
+
+# Older drivers.
+
+
+@pytest.mark.parametrize("name", inquiry.FALLBACKS)
+def test_a_function_that_a_driver_lacks_is_asked_by_its_older_name(
+    fake_nvml: FakeNvml, everything: Scenario, name: str
+) -> None:
+    everything["devices"][ONE].pop("nvmlDeviceGetPowerState", None)
+    fake = fake_nvml(everything, without=[name])
+    left_out = {"healthMask", "healthSummary"}  # the older struct has no such fields
+    told = {"": fake.scenario["system"], **fake.scenario["devices"]}
+    rows = [(device, key) for device in ("", ONE) for key in told[device] if key.partition("(")[0] == name]
+
+    for device, key in rows:
+        answer, staged = asked(fake.host(), device, key), told[device][key]
+        if name == "nvmlDeviceGetGpuFabricInfoV":
+            staged = {field: value for field, value in staged.items() if field not in left_out}
+        assert (device, key, answer) == (device, key, staged)
+    assert rows
+
+
+def test_memory_of_the_older_form_tells_nothing_reserved(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("T4"), without=["nvmlDeviceGetMemoryInfo_v2"])
+    told = fake.scenario["devices"][ONE]["nvmlDeviceGetMemoryInfo"]
+
+    assert fake.host().nvml(ONE, "nvmlDeviceGetMemoryInfo") == {
+        "total": told["total"], "free": told["free"], "used": told["reserved"],
+    }  # fmt: skip
+
+
+def test_a_struct_newer_than_the_driver_is_asked_in_its_older_form(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM")
+    del scenario["devices"][ONE]["nvmlDeviceGetGpuFabricInfoV"]["healthSummary"]
+    scenario["devices"][ONE]["nvmlDeviceGetPlatformInfo"] = {
+        "ibGuid": "", "rackGuid": "", "chassisPhysicalSlotNumber": 3, "computeSlotIndex": 2, "nodeIndex": 1,
+        "peerType": 1, "moduleId": 4,
+    }  # fmt: skip
+    fake = fake_nvml(scenario)
+
+    assert differing(fake, fake.host()) == []
+
+
+# Lists, fields, partitions.
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_as_many_processes_as_there_are(fake_nvml: FakeNvml, count: int) -> None:
+    scenario = host_of("H100 SXM")
+    staged = [
+        {"pid": 4000 + at, "usedGpuMemory": at << 20, "gpuInstanceId": 0xFFFFFFFF, "computeInstanceId": 0xFFFFFFFF}
+        for at in range(count)
+    ]
+    scenario["devices"][ONE]["nvmlDeviceGetComputeRunningProcesses_v3"] = staged
+
+    assert fake_nvml(scenario).host().nvml(ONE, "nvmlDeviceGetComputeRunningProcesses_v3") == staged
+
+
+@pytest.mark.parametrize(
+    "value", [0, 7, (1 << 32) - 1, 1 << 32, (1 << 64) - 1, -5, -(1 << 40), 0.25, {"type": 6, "value": 9}]
+)
+def test_a_field_is_read_by_its_type(fake_nvml: FakeNvml, value: Any) -> None:
+    scenario = host_of("H100 SXM")
+    scenario["devices"][ONE]["nvmlDeviceGetFieldValues(94)"] = value
+
+    told = fake_nvml(scenario).host().nvml(ONE, FIELDS, 94)
+    assert told == (value["value"] if isinstance(value, dict) else value)
+
+
+@pytest.mark.parametrize("value", [{"type": 7, "value": 9}, {"type": 0, "value": float("inf")}])
+def test_a_field_of_an_unknown_type_costs_nobody_else(fake_nvml: FakeNvml, value: Any) -> None:
+    scenario = host_of("H100 SXM")
+    scenario["devices"][ONE]["nvmlDeviceGetFieldValues(94)"] = value
+    host = fake_nvml(scenario).host()
+
+    assert host.nvml(ONE, FIELDS, 94) == Gap("failed")
+    assert host.nvml(ONE, FIELDS, 95) == 0
+    assert host.nvml(ONE, "nvmlDeviceGetNvLinkState", 17) == 1
+
+
+def test_when_all_fields_fail_at_once_each_one_says_so(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM")
+    scenario["devices"][ONE][FIELDS] = error(16)
+    host = fake_nvml(scenario).host()
+
+    assert {code for field in (74, 94, 230, 91) if (code := host.nvml(ONE, FIELDS, field))} == {Gap("lost")}
+    assert host.nvml(ONE, "nvmlDeviceGetName") == "NVIDIA H100 80GB HBM3"
+
+
+def test_partitions_answer_for_themselves(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM")
+    attributes = "multiprocessorCount sharedCopyEngineCount sharedDecoderCount sharedEncoderCount sharedJpegCount"
+    attributes += " sharedOfaCount gpuInstanceSliceCount computeInstanceSliceCount memorySizeMB"
+    scenario["devices"][ONE]["nvmlDeviceGetMigMode"] = [1, 1]
+    scenario["devices"][MIG] = {
+        "nvmlDeviceGetUUID": "MIG-5d3a1c2e-0000-4000-8000-000000000001",
+        "nvmlDeviceGetGpuInstanceId": 9,
+        "nvmlDeviceGetComputeInstanceId": 0,
+        "nvmlDeviceGetAttributes_v2": {name: at + 1 for at, name in enumerate(attributes.split())},
+    }
+    fake = fake_nvml(scenario)
+
+    assert differing(fake, fake.host()) == []
+    assert fake.host().nvml_devices() == (ONE,)
+    assert MIG in {call.device for call in fake.calls}
+
+
+# GPUs that are not there.
+
+
+def test_a_lost_gpu_is_lost_and_the_other_whole(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("B200", 2))
+    lose(fake, ONE)
+    host = fake.driven()
+
+    assert {asked(host, ONE, key) for key in ("nvmlDeviceGetName", "nvmlDeviceGetFieldValues(94)")} == {Gap("lost")}
+    assert host.nvml(TWO, "nvmlDeviceGetName") == "NVIDIA B200"
+
+
+def test_a_gpu_that_falls_off_is_lost_at_the_next_moment(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("B200", 2))
+    host = fake.driven()
+    before = host.nvml(ONE, "nvmlDeviceGetName")
+    fail_to_attach(fake, ONE)
+
+    assert host.nvml(ONE, "nvmlDeviceGetName") == before
+    host.begin_moment()
+    assert host.nvml_devices() == (TWO,)
+    assert host.nvml(ONE, "nvmlDeviceGetName") == Gap("lost")
+
+
+def test_a_container_sees_the_gpus_that_it_was_given(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM", 8)
+    for device in list(scenario["devices"])[1:]:
+        scenario["devices"][device]["listed"] = False
+    fake = fake_nvml(scenario)
+
+    assert fake.host().nvml_devices() == (ONE,)
+    assert {call.device for call in fake.calls} == {"", ONE}
