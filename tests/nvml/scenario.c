@@ -2,6 +2,7 @@
 #include "scenario.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,17 +121,39 @@ static void sleep_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 
-    nanosleep(&time, NULL);
+    while (nanosleep(&time, &time) && errno == EINTR) /* as in the driver: a signal waits for the call's end */
+        ;
+}
+
+/* Where `path` is a file system that does not answer, for ever, in state D. */
+static void read_from(const char *path)
+{
+    char byte;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!read(fd, &byte, 1);
+        close(fd);
+    }
+}
+
+static _Noreturn void crash(int signal_number)
+{
+    raise(signal_number);
+    abort();
 }
 
 nvmlReturn_t behave(const struct json *found, const struct json **value)
 {
     const struct json *code = json_member(found, "error"), *seconds = json_member(found, "sleep");
+    const struct json *place = json_member(found, "read"), *death = json_member(found, "crash");
 
     if (json_member(found, "hang"))
         hang();
-    if (json_member(found, "abort"))
-        abort();
+    if (place)
+        read_from(place->text);
+    if (death)
+        crash((int)json_bits(death));
     if (seconds)
         sleep_for(json_double(seconds));
     *value = seconds ? json_member(found, "then") : found;

@@ -1,13 +1,14 @@
 """What a fake NVML answers, in the language of recordings: device -> key of a call -> answer.
 
 A scenario is JSON: `{"system": {key: answer}, "devices": {"0000:17:00.0": {key: answer}}}`. What is not staged is
-NOT_SUPPORTED. In place of an answer stands what the library shall do: `error`, `sleep`, `HANG`, `ABORT`; under the key
-`*` of a device, what it shall do in each of its calls. `"listed": false` hides a device, as a container's cgroup does.
-`"log": false` among the system's answers: no call is logged, and a change is seen within 10 ms; so a call costs next
-to nothing.
+NOT_SUPPORTED. In place of an answer stands what the library shall do: `error`, `sleep`, `HANG`, `ABORT`, `read_from`;
+under the key `*` of a device, what it shall do in each of its calls. `"listed": false` hides a device, as a container's
+cgroup does. `"log": false` in the system's answers: no call is logged, and another scenario is seen after 10 ms; so the
+library costs next to nothing.
 """
 
 import re
+import signal
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
@@ -22,7 +23,8 @@ HANDLE = "nvmlDeviceGetHandle"
 EACH_CALL = "*"
 HANG: Answers = {"hang": True}
 """For ever, deaf to every signal that a process can be deaf to."""
-ABORT: Answers = {"abort": True}
+ABORT: Answers = {"crash": int(signal.SIGABRT)}
+SEGFAULT: Answers = {"crash": int(signal.SIGSEGV)}
 
 # Of the codes that are one gap, the one that a device gives most.
 _CODES = {gap: code for code, gap in reversed(tuple(GAPS.items()))} | {"unsupported": 3, "absent": 6, "failed": 999}
@@ -36,6 +38,11 @@ def error(code: int) -> Answers:
 def sleep(seconds: float, then: Any = None) -> Answers:
     """then: the answer, or another doing; None: what would be answered without (under `*`), else NOT_SUPPORTED."""
     return {"sleep": seconds} if then is None else {"sleep": seconds, "then": then}
+
+
+def read_from(path: str) -> Answers:
+    """Reads there first, which takes as long as that file system does; then NOT_SUPPORTED."""
+    return {"read": path}
 
 
 def scenario_of(rows: Iterable[Row]) -> Scenario:
@@ -79,5 +86,5 @@ def _staged(answer: Union[Any, Gap]) -> Any:
 
 
 def _is_answer(key: str, answer: Any) -> bool:
-    doing = isinstance(answer, Mapping) and answer.keys() & {"error", "sleep", "hang", "abort"}
+    doing = isinstance(answer, Mapping) and answer.keys() & {"error", "sleep", "hang", "crash", "read"}
     return not doing and key not in (EACH_CALL, HANDLE, "listed", "log", "nvmlInit", "nvmlShutdown")
