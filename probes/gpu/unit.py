@@ -147,9 +147,13 @@ def minor_of(device: Device) -> Seen[int]:
 
 
 def _information(device: Device) -> Seen[Mapping[str, str]]:
-    """The module brings the GPU to full power before it answers (nv_procfs_read_gpu_info of the open module)."""
+    """What the module tells without NVML: not of a GPU that sleeps, which it would bring to full power first
+    (nv_procfs_read_gpu_info of the open module), nor of one that hangs, whose lock it would wait for."""
+    answered = device.answer("nvmlDeviceGetName")
     if is_asleep(device.host, device.key):
         return Gap("asleep")
+    if isinstance(answered, Gap) and answered.code == "timed_out":
+        return answered
     return then(device.host.text(INFORMATION.format(key=device.key)), fields)
 
 
@@ -170,14 +174,4 @@ def read_inforom(device: Device) -> Inforom:
 
 
 def read_platform(device: Device) -> Platform:
-    def read(source: str) -> Seen[Any]:
-        return then(device.answer(source), _byte)
-
-    return read_each(Platform, read, chassis_serial_number=device.answer(f"{_PLATFORM}.chassisSerialNumber"))
-
-
-def _byte(character: str | int) -> int:
-    """The struct's numbers are characters: 14 comes as `\\x0e`, 200, which is no UTF-8, as the text `\\\\xc8`."""
-    if isinstance(character, int):
-        return character
-    return int(character[2:], 16) if len(character) == 4 and character.startswith("\\x") else ord(character)
+    return read_each(Platform, device.answer)

@@ -209,11 +209,6 @@ def test_a_gb200_tells_its_place_in_the_rack(h100: Scenario) -> None:
     assert (place.slot_number, place.tray_index, place.chassis_serial_number) == (25, 15, "2507816907154")
 
 
-@pytest.mark.parametrize(("character", "number"), [("\x0e", 14), ("A", 65), ("\\xc8", 200), (7, 7)])
-def test_numbers_that_nvml_stores_as_characters_are_numbers(character: Any, number: int) -> None:
-    assert unit._byte(character) == number
-
-
 def test_pci_ids_and_capability_are_written_as_everybody_does(h100: Scenario) -> None:
     found = only(read(replayed(h100, BARE)))
     assert (found.pci_device_id, found.compute_cap, found.architecture) == ("0x233010de", "9.0", "hopper")

@@ -59,7 +59,7 @@ def read_mark(fd: int) -> Mark | None:
     """What the holder wrote last; None for what is no mark. The file is everybody's: nothing in it is trusted."""
     words = os.pread(fd, MARK_BYTES, 0).partition(b"\n")[0].decode("ascii", "replace").split()
     try:
-        mark = Mark(int(words[0]), float(words[1]), words[2][:80], (*words, "")[3][:40])
+        mark = Mark(int(words[0]), float(words[1]), words[2][:80], " ".join(words[3:])[:40])
     except (IndexError, ValueError):
         return None
     return mark if 0 < mark.since < LATEST else None

@@ -167,7 +167,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         return Gap("absent", "nvidia-ml-py is not installed beside fingerprint")
     path = options.lock or usual_place()
     try:
-        lock = acquire(path, options.gpu_budget_s if mode == "snapshot" else SAMPLER_LOCK_SECONDS)
+        lock = acquire(path, _patience(options) if mode == "snapshot" else SAMPLER_LOCK_SECONDS)
     except Held as held:
         return Gap("timed_out", f"NVML: {held}; no second process is started")
     except OSError as error:
@@ -185,6 +185,11 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         return Gap("failed", f"{sys.executable}: {error.strerror}")
     finally:
         os.close(lock)
+
+
+def _patience(options: Options) -> float:
+    """For the lock, of which `acquire` may take twice as much: some of the pass's time is left for the pass."""
+    return min(options.gpu_budget_s, options.budget_s / 3)
 
 
 def _question(devices: Sequence[str], options: Options) -> bytes:
