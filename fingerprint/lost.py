@@ -29,6 +29,11 @@ def told_whole(found: Sequence[Difference], a: Section, b: Section) -> tuple[lis
     return told, items
 
 
+def is_whole(d: Difference) -> bool:
+    """Whether it is that of an item that was lost, or came back."""
+    return d.pattern[-1:] == (None,) and (_is_lost(d.before) or _is_lost(d.after))
+
+
 def is_below(names: Names, items: Sequence[Names]) -> bool:
     return any(names[: len(item)] == item for item in items)
 

@@ -17,12 +17,12 @@ from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_re
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
 from fingerprint.diff.tally import seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
-from fingerprint.lost import is_below, told_whole
+from fingerprint.lost import is_below, is_whole, told_whole
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
 from fingerprint.sections import Blob, blob_of, seen
 from fingerprint.snapshot import Key
 from fingerprint.walk import MISSING, Difference, Names, differences, spread, value_at, without
-from probes.kit.facts import NOT_READ, Document, Gap, Section
+from probes.kit.facts import NOT_READ, Document, Fact, Gap, Section
 from probes.kit.paths import parse_path
 from probes.kit.probe import Probe
 
@@ -94,6 +94,7 @@ class _Walk:
         unsteady = [*self.a.unsteady, *self.b.unsteady]
         self.left, self.right = (without(s, unsteady) if unsteady else s for s in (self.a.section, self.b.section))
         self.spreads: dict[tuple[str | None, ...], int] = {}
+        self.lost = [d.names for side in (self.a, self.b) for d in side.unsteady.values() if is_whole(d)]
 
     def _under_keys_of_a(self, found: Mapping[Names, Difference]) -> Mapping[Names, Difference]:
         keys, cls = keys_of_b(self.pairing), self.probe.section
@@ -107,6 +108,7 @@ class _Walk:
         told = [self._as_given(d) for d in found]
         equal = [d for d, answer in zip(found, told, strict=True) if answer is None]
         differing = [d for d in told if d is not None]
+        self.lost += lost
         states = self._states([*lost, *self.a.unsteady, *self.b.unsteady])
         changed = (self._change(d) for d in differing if not is_unknown(d))
         return Compared(
@@ -124,7 +126,7 @@ class _Walk:
         yield from _unread(self.key, *self.standing)
         yield from (n for n in _same_gaps(self.key, self._blob(0), self._blob(1)) if not is_below(n.names, lost))
         yield from (_not_known(self.key, d) for d in found)
-        yield from (_not_known(self.key, *state) for state in states.unknown)
+        yield from (_state_not_known(self.key, state) for state in states.unknown)
         yield from (_alike_at_rest(self.key, state) for state in states.alike)
 
     def _states(self, told: Sequence[Names]) -> Settled:
@@ -178,16 +180,22 @@ class _Walk:
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
         temporary = self.key.is_descendant and only_temporary(before, after)
         return Change(
-            key=self.key, names=d.names, pattern=d.pattern, item=d.item, fact=d.fact, verdict=verdict,
+            key=self.key, names=d.names, pattern=d.pattern, item=d.item, fact=self._fact(d), verdict=verdict,
             before=before, after=after, among=self._among(d.pattern, verdict), context=d.fact.context or temporary,
             says="only paths below folders for temporary files differ" if temporary else says,
         )  # fmt: skip
+
+    def _fact(self, d: Difference) -> Fact:
+        """What was lost of others' dealings with a lost device is its consequence."""
+        leaders = [item for item in self.lost if item[-1] in d.names[1:] and not is_below(d.names, [item])]
+        follows = (str(self.key.path(item)) for item in leaders)
+        return msgspec.structs.replace(d.fact, follows=(*d.fact.follows, *follows)) if leaders else d.fact
 
     def _among(self, pattern: tuple[str | None, ...], verdict: Verdict) -> int:
         if None not in pattern:
             return 1
         if pattern not in self.spreads:
-            counts = (spread(self.left, pattern), spread(self.right, pattern))
+            counts = (spread(self.a.section, pattern), spread(self.b.section, pattern))
             self.spreads[pattern] = max(1, counts[0 if verdict == "vanished" else 1])
         return self.spreads[pattern]
 
@@ -202,9 +210,15 @@ class _Walk:
             yield msgspec.structs.replace(change, context=change.context or alike)
 
 
-def _not_known(key: Key, d: Difference, says: str = "") -> NotKnown:
-    detail = _gap_detail(d.after) or _gap_detail(d.before)
-    return NotKnown(key, d.names, _code(d.before), _code(d.after), detail, says)
+def _not_known(key: Key, d: Difference) -> NotKnown:
+    return NotKnown(key, d.names, _code(d.before), _code(d.after), _gap_detail(d.after) or _gap_detail(d.before))
+
+
+def _state_not_known(key: Key, state: Told) -> NotKnown:
+    """How many samples counted is said where that is why."""
+    d = state.difference
+    says = state.says if d.before is TOO_FEW or d.after is TOO_FEW else ""
+    return msgspec.structs.replace(_not_known(key, d), says=says)
 
 
 def _alike_at_rest(key: Key, state: Told) -> NotKnown:

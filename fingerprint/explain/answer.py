@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
@@ -84,6 +85,11 @@ def _doubt(metrics: Sequence[MetricChange]) -> str:
     return f"; {marked.name} {percent(marked.ratio)}, unassessed" if marked and marked.ratio else ""
 
 
+def _is_lost(after: Any) -> bool:
+    last = after["during"][-1] if isinstance(after, dict) and "during" in after else after
+    return bool(last == {"gap": "lost"})
+
+
 def next_steps(
     a: Subject,
     b: Subject,
@@ -92,7 +98,9 @@ def next_steps(
     changes: Sequence[ChangedFact],
     unknown: Sequence[Unknown],
 ) -> Iterator[str]:
-    if suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
+    if suspects and _is_lost(suspects[0].after):
+        yield f"See in the kernel log why {clean(suspects[0].facts[0])} was lost, before anything is run on it again"
+    elif suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
         yield f"Set the first suspect back and run again: {suspects[0].restore}"
     elif suspects:
         yield f"Run again with {clean(suspects[0].facts[0])} as it was in {a.name}: {in_words(suspects[0].before)}"

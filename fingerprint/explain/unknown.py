@@ -103,7 +103,7 @@ def _items(found: Sequence[NotKnown], known: ProbeOf) -> Mapping[Hashable, int]:
 
 
 def _alike(u: NotKnown, item: Names) -> Hashable:
-    return u.key, item, u.a, u.b, u.detail, u.says
+    return u.key, item, u.a, u.b, u.says
 
 
 def _pattern(u: NotKnown, known: ProbeOf) -> tuple[str | None, ...]:

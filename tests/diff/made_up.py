@@ -56,6 +56,10 @@ class Lane(Section):
     replays: Seen[int] = counter("stands still where all is well", "made up", trouble=True)
 
 
+class Peer(Section):
+    status: Seen[str] = config("whether each reaches the other", "made up")
+
+
 class Card(Section):
     """A device that tells whether it is busy."""
 
@@ -69,6 +73,7 @@ class Card(Section):
     reasons: Seen[tuple[str, ...]] = state("what holds the clock back", "made up", settled="gpu busy")
     errors: Seen[int] = counter("stands still where all is well", "made up", "errors", trouble=True)
     lanes: Seen[Map[Lane]] = config("its lanes", "made up")
+    peers: Seen[Map[Peer]] = config("the other cards", "made up")
 
 
 class Rack(Section):

@@ -71,6 +71,13 @@ def test_a_device_that_was_lost_in_both_runs_is_context() -> None:
     assert change.first.context
 
 
+def test_what_changed_on_one_device_during_a_run_counts_all_that_have_the_fact() -> None:
+    twin, lower = Card(uuid="2", limit=700), Card(uuid="2", limit=450)
+    steady, changed = ran(rack(x=WELL, y=twin), rack(x=WELL, y=twin)), ran(rack(x=WELL, y=twin), rack(x=WELL, y=lower))
+    [change] = compared(steady, changed).changes
+    assert (change.text, change.on) == ("rack/y/limit", "1/2")
+
+
 def test_a_device_that_was_lost_before_either_run_is_no_change() -> None:
     changes = between(rack(x=LOST), rack(x=LOST))
     assert changes.changes == ()

@@ -5,7 +5,7 @@ from typing import Any
 from fingerprint.explain import exit_status
 from fingerprint.runs.record import Distribution, Held, Sample
 from probes.kit.facts import Gap, Map
-from tests.diff.made_up import Card, Device, Lane, Made, Rack, rack
+from tests.diff.made_up import Card, Device, Lane, Made, Peer, Rack, rack
 from tests.explain.subjects import explained, subject
 
 LANES = Map({"0": Lane(name="up")})
@@ -30,6 +30,19 @@ def test_a_device_that_was_lost_in_the_middle_of_a_run_is_the_first_suspect() ->
     assert {suspect.facts[0] for suspect in diff.suspects[1:]} == {"rack/y/limit", "rack/y/mode"}
     assert diff.changes[0].verdict == "changed during the run"
     assert exit_status(diff) == 1
+
+
+def test_what_others_lost_by_a_lost_device_is_its_consequence() -> None:
+    def pair(status: Any) -> Card:
+        return Card(uuid="2", limit=1, mode="a", slot=4, peers=Map({"x": Peer(status=status)}))
+
+    well, broken = rack(x=WELL, y=pair("ok")), rack(x=Card(**GONE), y=pair(Gap("lost")))
+    for diff in (
+        explained(ran("A", well), ran("B", well, after=broken)),
+        explained(ran("A", well), ran("B", broken)),
+    ):
+        assert [(s.facts, s.consequences) for s in diff.suspects] == [(("rack/x",), ("rack/y/peers/x/status",))]
+        assert diff.next[0] == "See in the kernel log why rack/x was lost, before anything is run on it again"
 
 
 def test_what_a_driver_no_longer_reports_is_no_suspect_and_says_so() -> None:
