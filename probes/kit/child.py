@@ -10,7 +10,6 @@ import select
 import signal
 import subprocess
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 
 from probes.kit.facts import Gap, Seen
@@ -88,17 +87,11 @@ def give_up(child: "subprocess.Popen[bytes]") -> bool:
 _left_behind: list["subprocess.Popen[bytes]"] = []
 
 
-def _let_go(child: "subprocess.Popen[bytes]") -> None:
-    """Ends its input. One that goes on all the same is kept, so that it is reaped whenever it ends."""
-    for pipe in (child.stdin, child.stdout):
-        if pipe:
-            pipe.close()
-    if child.poll() is None:
-        _left_behind.append(child)
-
-
 class Talker:
-    """A child that is talked to line by line, and left behind when it does not answer."""
+    """A child that is talked to line by line, and left behind when it does not answer.
+
+    Whoever forgets it ends its input. A child that goes on all the same is kept, so that a later start reaps it.
+    """
 
     def __init__(self, argv: Sequence[str], keep: Sequence[int] = (), env: Mapping[str, str] | None = None) -> None:
         """keep: descriptors that it inherits. env: in addition to a plain environment. Raises OSError."""
@@ -107,7 +100,6 @@ class Talker:
             argv, cwd="/", env={**_PLAIN, **(env or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=keep, bufsize=0,
         )  # fmt: skip
-        weakref.finalize(self, _let_go, self._child)
         self.pid = self._child.pid
         self._rest = b""
 
@@ -148,6 +140,12 @@ class Talker:
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe:
                 pipe.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "pid"):  # else it could not be started
+            self.hang_up()
+            if self._child.poll() is None:
+                _left_behind.append(self._child)
 
 
 def _drain(child: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, str] | Gap | None:

@@ -129,11 +129,14 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device
 /* NVML takes an address with a domain of four or eight digits, or none, in either case. */
 static int same_slot(const char *name, const char *asked)
 {
-    unsigned int a[4] = {0}, b[4] = {0};
+    unsigned int a[4], b[4] = {0};
 
-    if (sscanf(asked, "%x:%x:%x.%x", &a[0], &a[1], &a[2], &a[3]) < 3 && sscanf(asked, "%x:%x.%x", &a[1], &a[2], &a[3]) < 2)
-        return 0;
-    return sscanf(name, "%x:%x:%x.%x", &b[0], &b[1], &b[2], &b[3]) == 4 && !memcmp(a, b, sizeof a);
+    sscanf(name, "%x:%x:%x.%x", &a[0], &a[1], &a[2], &a[3]);
+    if (sscanf(asked, "%x:%x:%x.%x", &b[0], &b[1], &b[2], &b[3]) != 4) {
+        b[0] = 0;
+        sscanf(asked, "%x:%x.%x", &b[1], &b[2], &b[3]);
+    }
+    return !memcmp(a, b, sizeof a);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device)

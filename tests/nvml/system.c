@@ -63,7 +63,10 @@ nvmlReturn_t nvmlSystemGetConfComputeSettings(nvmlSystemConfComputeSettings_t *t
 #define SETTER(name, type)                                                                                             \
     nvmlReturn_t name(nvmlDevice_t device, type to)                                                                    \
     {                                                                                                                  \
-        ASK(device, NULL, "(%u)", (unsigned int)to);                                                                   \
+        const struct call call = call_of(device, __func__, NULL, "(%u)", (unsigned int)to);                            \
+        const struct json *ignored;                                                                                    \
+                                                                                                                       \
+        ask_or_succeed(&call, &ignored);                                                                               \
         return NVML_ERROR_NO_PERMISSION;                                                                               \
     }
 SETTER(nvmlDeviceSetPersistenceMode, nvmlEnableState_t)
