@@ -11,7 +11,8 @@ import pytest
 
 from probes.kit.facts import Gap
 from probes.kit.host import Host
-from tests.nvml.fake import Fake, FakeNvml, asked
+from tests.nvml.drivers import NEWEST
+from tests.nvml.fake import Fake, FakeNvml, asked, calls_of_the_inquiry
 from tests.nvml.profiles import host_of
 from tests.nvml.scenario import ABORT, HANDLE, HANG, error, sleep
 from tests.waiting import until
@@ -52,6 +53,18 @@ def test_a_call_that_hangs_is_named_and_what_came_before_it_stands(
     assert f" in {call} on {device} (pid" in asked(host, device, call).detail
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("call", sorted(set(calls_of_the_inquiry(TWO))))
+def test_every_call_may_hang(fake_nvml: FakeNvml, call: str) -> None:
+    newest = fake_nvml(host_of("H100 SXM", 2, NEWEST))
+    newest.put(ONE, call, HANG)
+    host = newest.driven(gpu_budget_s=0.2, budget_s=1.0)
+
+    assert f" on {ONE} (pid" in reason(asked(host, ONE, call))
+    assert host.nvml("", "nvmlSystemGetDriverVersion") == NEWEST
+    assert len(newest.processes()) == 1
+
+
 @pytest.mark.parametrize("call", ["nvmlInit", "nvmlSystemGetDriverVersion", "nvmlDeviceGetCount"])
 def test_a_library_that_hangs_before_any_gpu_is_named_too(pair: Fake, call: str) -> None:
     pair.put("", call, HANG)
@@ -86,7 +99,7 @@ def test_a_shutdown_that_hangs_costs_no_answer(pair: Fake) -> None:
 
 def test_nothing_piles_up_on_a_driver_that_hangs(pair: Fake) -> None:
     pair.put(ONE, "nvmlDeviceGetUUID", HANG)
-    told = [reason(pair.host(**SHORT).nvml(ONE, "nvmlDeviceGetUUID")) for _ in range(4)]
+    told = [reason(pair.host(**SHORT).nvml(ONE, "nvmlDeviceGetUUID")) for _ in range(100)]
 
     assert len(pair.processes()) == 1
     assert pair.called("nvmlInitWithFlags") == 1

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from probes.kit.host import Host
+from probes.kit.nvml import inquiry
 from probes.kit.nvml.asking import BOUND
+from probes.kit.nvml.inquiry import FIELDS, key_of
 from probes.kit.nvml.lock import Mark, read_mark
 from probes.kit.nvml.options import Options
 from tests.nvml.drivers import NEWEST, lacks
@@ -116,6 +118,19 @@ def asked(host: Host, device: str, key: str) -> Any:
     name, _, rest = key.rstrip(")").partition("(")
     args = [int(arg) if arg.isdecimal() else arg for arg in rest.split(",") if arg]
     return host.nvml(device, name, *args)
+
+
+def calls_of_the_inquiry(other: str) -> Iterator[str]:
+    """The key of each call about a GPU, of its first link, and of its pair with `other`."""
+    for name, args in [call for phase in inquiry.SNAPSHOT_PHASES for call in phase]:
+        yield from (key_of(name, _of_field(arg)) for arg in args) if name == FIELDS else [key_of(name, args)]
+    yield from (key_of(name, (0,)) for name in inquiry.LINK)
+    yield from (key_of(FIELDS, (field,)) for field in inquiry.LINK_FIELDS)
+    yield from (key_of(name, (other, *args)) for name, args in inquiry.PEER)
+
+
+def _of_field(field: Any) -> tuple[Any, ...]:
+    return field if isinstance(field, tuple) else (field,)
 
 
 def lose(fake: Fake, device: str, code: int = 15) -> None:
