@@ -53,13 +53,14 @@ class Nvml:
     def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
         """As `devices`, of a sample taken now; until the next moment, `answer` is about it.
 
-        A child that is still attaching GPUs, or does not answer in time, is asked again at the next call.
+        A child that is still attaching GPUs, or does not answer in time, is looked for again at the next call, which
+        waits for neither: others are sampled in the same breath.
         """
         child = self._sampler(host)
         if isinstance(child, Gap):
             self._now = child
             return child
-        child.listen(SAMPLE_SECONDS)
+        child.listen(0)
         if not child.awaited and child.trouble is None:
             child.ask_again()
             child.listen(SAMPLE_SECONDS)
@@ -76,6 +77,7 @@ class Nvml:
             if isinstance(child, Gap):
                 return child
             self._sampled, self._again_at = child, time.monotonic() + AGAIN_SECONDS
+            child.listen(SAMPLE_SECONDS)
         return self._sampled
 
     def _pass(self, host: "Host") -> "Child | Gap":

@@ -73,7 +73,7 @@ class Child:
     def listen(self, seconds: float = math.inf) -> None:
         """Until the child is done, or is given up, or `seconds` have passed; then its answers so far are taken in."""
         until = time.monotonic() + seconds
-        while self.awaited and self.trouble is None and time.monotonic() < until:
+        while self.awaited and self.trouble is None:
             try:
                 said = self._talker.lines(min(until, self._given_up_at()) - time.monotonic())
             except EOFError:
@@ -87,6 +87,8 @@ class Child:
                     self._forget(failed)
             elif time.monotonic() >= self._given_up_at():
                 self._give_up()
+            elif time.monotonic() >= until:
+                return
 
     def ask_again(self) -> None:
         """Asks for a sample: `listen` to it."""
