@@ -32,7 +32,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     nvmlReturn_t name(nvmlDevice_t device, type *to)                                                                   \
     {                                                                                                                  \
         REFUSE_UNLESS(device &&to);                                                                                    \
-        ASK(device, other, "%s", "");                                                                                       \
+        ASK(device, other, "%s", "");                                                                                  \
         return PUT(value, to);                                                                                         \
     }
 #define VALUE(name, type) VALUE_AS(name, NULL, type)
@@ -41,7 +41,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     nvmlReturn_t name(nvmlDevice_t device, type *one, type *two)                                                       \
     {                                                                                                                  \
         REFUSE_UNLESS(device &&one &&two);                                                                             \
-        ASK(device, other, "%s", "");                                                                                       \
+        ASK(device, other, "%s", "");                                                                                  \
         PUT(json_item(value, 0), one);                                                                                 \
         return PUT(json_item(value, 1), two);                                                                          \
     }
@@ -60,7 +60,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     nvmlReturn_t name(nvmlDevice_t device, char *to, unsigned int length)                                              \
     {                                                                                                                  \
         REFUSE_UNLESS(device &&to);                                                                                    \
-        ASK(device, NULL, "%s", "");                                                                                        \
+        ASK(device, NULL, "%s", "");                                                                                   \
         return fill_text(value, to, length);                                                                           \
     }
 
@@ -69,7 +69,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     nvmlReturn_t name(nvmlDevice_t device, type *to)                                                                   \
     {                                                                                                                  \
         REFUSE_UNLESS(device &&to);                                                                                    \
-        ASK(device, other, "%s", "");                                                                                       \
+        ASK(device, other, "%s", "");                                                                                  \
         fill_fields(value, table, COUNT_OF(table), to);                                                                \
         return NVML_SUCCESS;                                                                                           \
     }
@@ -80,7 +80,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     {                                                                                                                  \
         REFUSE_UNLESS(device &&to);                                                                                    \
         REFUSE_VERSION(to, expected);                                                                                  \
-        ASK(device, other, "%s", "");                                                                                       \
+        ASK(device, other, "%s", "");                                                                                  \
         fill_fields(value, table, COUNT_OF(table), to);                                                                \
         return NVML_SUCCESS;                                                                                           \
     }
@@ -92,7 +92,7 @@ __attribute__((format(printf, 4, 5))) struct call call_of(nvmlDevice_t device, c
     {                                                                                                                  \
         REFUSE_UNLESS(device &&to);                                                                                    \
         REFUSE_VERSION(to, expected);                                                                                  \
-        ASK(device, NULL, "%s", "");                                                                                        \
+        ASK(device, NULL, "%s", "");                                                                                   \
         return PUT(value, &to->member);                                                                                \
     }
 

@@ -39,7 +39,7 @@ nvmlReturn_t fill(const struct json *value, enum kind kind, void *to, size_t siz
     else if (value && value->kind != JSON_LIST)
         fill_number(value, to, each);
     else
-        for (const struct json *item = value ? value->item : NULL; item && at + each <= size; item = item->next, at += each)
+        for (const struct json *item = json_item(value, 0); item && at + each <= size; item = item->next, at += each)
             fill_number(item, (char *)to + at, each);
     return NVML_SUCCESS;
 }

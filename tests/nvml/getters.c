@@ -70,13 +70,15 @@ CHOICE(nvmlDeviceGetDefaultApplicationsClock, nvmlClockType_t, NVML_CLOCK_COUNT,
 CHOICE(nvmlDeviceGetMaxCustomerBoostClock, nvmlClockType_t, NVML_CLOCK_COUNT, unsigned int)
 CHOICE(nvmlDeviceGetAPIRestriction, nvmlRestrictedAPI_t, NVML_RESTRICTED_API_COUNT, nvmlEnableState_t)
 CHOICE(nvmlDeviceGetTemperatureThreshold, nvmlTemperatureThresholds_t, NVML_TEMPERATURE_THRESHOLD_COUNT, unsigned int)
-CHOICE_AS(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperatureV", nvmlTemperatureSensors_t, NVML_TEMPERATURE_COUNT, unsigned int)
+CHOICE_AS(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperatureV", nvmlTemperatureSensors_t, NVML_TEMPERATURE_COUNT,
+          unsigned int)
 CHOICE(nvmlDeviceGetFanControlPolicy_v2, unsigned int, 16, nvmlFanControlPolicy_t)
 CHOICE(nvmlDeviceGetNvLinkState, unsigned int, NVML_NVLINK_MAX_LINKS, nvmlEnableState_t)
 CHOICE(nvmlDeviceGetNvLinkVersion, unsigned int, NVML_NVLINK_MAX_LINKS, unsigned int)
 CHOICE(nvmlDeviceGetNvLinkRemoteDeviceType, unsigned int, NVML_NVLINK_MAX_LINKS, nvmlIntNvLinkDeviceType_t)
 
-nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, nvmlInforomObject_t object, char *version, unsigned int length)
+nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, nvmlInforomObject_t object, char *version,
+                                         unsigned int length)
 {
     REFUSE_UNLESS(device && version && (unsigned int)object < NVML_INFOROM_COUNT);
     ASK(device, NULL, "(%u)", (unsigned int)object);

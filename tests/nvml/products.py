@@ -105,7 +105,7 @@ _PRODUCTS = {
         name="NVIDIA A100-SXM4-40GB", architecture=AMPERE, capability=(8, 0), cores=6912,
         device=0x20B010DE, subsystem=0x134710DE, part="692-2G506-0200-002", vbios="92.00.45.00.03",
         inforom=("G506.0200.00.04", "2.0", "6.16"), memory=40960, reserved=583, bar1=65536, bus=5120,
-        clocks=(210, 1215, 585), most=(1410, 1215, 1290), power=(100, 400, 400, 55), thresholds=(92, 87, 95, 85),
+        clocks=(210, 1215, 585), most=(1410, 1215, 1290), power=(100, 400, 400, 72), thresholds=(92, 87, 83, 83),
         temperature=33, memory_temperature=31, link_gen=(4, 4, 4), remap=640, nvlink=(12, 4, 25781), mig=7,
     ),
     "L40S": Product(
@@ -152,4 +152,5 @@ _PRODUCTS = {
     ),
 }  # fmt: skip
 PRODUCTS = MappingProxyType(_PRODUCTS)
-"""By short name. Those of RTX PRO 6000 and B200 are partly from data sheets; the others were printed by nvidia-smi."""
+"""By short name. What nvidia-smi printed is as it printed it, of A100 a mock's; RTX PRO 6000 and most of B200, and what
+it does not print (cores, the bus, row banks of A100 and RTX PRO 6000), are from data sheets."""

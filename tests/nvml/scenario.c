@@ -90,7 +90,7 @@ static void refresh(void)
         fprintf(stderr, "no scenario %s\n", beside(".json"));
         abort();
     }
-    if (now.st_ino != last.st_ino || now.st_mtim.tv_nsec != last.st_mtim.tv_nsec || now.st_mtim.tv_sec != last.st_mtim.tv_sec)
+    if (now.st_ino != last.st_ino || memcmp(&now.st_mtim, &last.st_mtim, sizeof now.st_mtim))
         load(fd, now.st_size);
     last = now;
     close(fd);

@@ -134,13 +134,12 @@ nvmlReturn_t nvmlDeviceGetClockOffsets(nvmlDevice_t device, nvmlClockOffset_t *i
     return NVML_SUCCESS;
 }
 
+#define SRAM(member) FIELD(nvmlEccSramErrorStatus_v1_t, member)
 static const struct field sram[] = {
-    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncParity),      FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncSecDed),
-    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateCor),            FIELD(nvmlEccSramErrorStatus_v1_t, volatileUncParity),
-    FIELD(nvmlEccSramErrorStatus_v1_t, volatileUncSecDed),       FIELD(nvmlEccSramErrorStatus_v1_t, volatileCor),
-    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncBucketL2),    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncBucketSm),
-    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncBucketPcie),  FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncBucketMcu),
-    FIELD(nvmlEccSramErrorStatus_v1_t, aggregateUncBucketOther), FIELD(nvmlEccSramErrorStatus_v1_t, bThresholdExceeded),
+    SRAM(aggregateUncParity), SRAM(aggregateUncSecDed), SRAM(aggregateCor),
+    SRAM(volatileUncParity), SRAM(volatileUncSecDed), SRAM(volatileCor),
+    SRAM(aggregateUncBucketL2), SRAM(aggregateUncBucketSm), SRAM(aggregateUncBucketPcie),
+    SRAM(aggregateUncBucketMcu), SRAM(aggregateUncBucketOther), SRAM(bThresholdExceeded),
 };
 VERSIONED(nvmlDeviceGetSramEccErrorStatus, nvmlEccSramErrorStatus_t, nvmlEccSramErrorStatus_v1, sram)
 
