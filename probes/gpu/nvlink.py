@@ -180,11 +180,10 @@ def _errors(device: Device, count: Seen[int]) -> NvLinkErrors:
 
 
 def _before_hopper(device: Device, count: int, totals: Sequence[str]) -> Seen[int]:
-    """The sum of NVML's totals, on generations of which they can be believed."""
-    versions = (device.answer(f"nvmlDeviceGetNvLinkVersion({link})") for link in range(count))
-    if any(not isinstance(version, Gap) and version >= HOPPERS for version in versions):
-        return UNSUPPORTED
-    return _sum([device.answer(total) for total in totals])
+    """The sum of NVML's totals, on generations of which they can be believed; unknown where the generation is."""
+    versions = _told([device.answer(f"nvmlDeviceGetNvLinkVersion({link})") for link in range(count)])
+    later = then(versions, lambda told: any(version >= HOPPERS for version in told))
+    return then(later, lambda later: UNSUPPORTED if later else _sum([device.answer(total) for total in totals]))
 
 
 def _sum(found: Sequence[Seen[int]]) -> Seen[int]:

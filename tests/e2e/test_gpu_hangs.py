@@ -23,6 +23,7 @@ from probes.kit.nvml.inquiry import FIELDS, Argument, key_of
 from probes.kit.probe import discover
 from tests.e2e.conftest import Cli
 from tests.e2e.test_hung_host import HungHost
+from tests.nvml.drivers import NEWEST
 from tests.nvml.fake import Fake, FakeNvml, lose
 from tests.nvml.profiles import host_of
 from tests.nvml.scenario import ABORT, EACH_CALL, HANDLE, HANG, SEGFAULT, read_from, sleep
@@ -43,8 +44,8 @@ class Hung(NamedTuple):
 
     @property
     def named(self) -> str:
-        """A GPU that could not be attached has a number, and no address yet."""
-        device = "index 1" if self.key == HANDLE else self.device
+        """Until NVML has told a GPU's address it is known by its number."""
+        device = "index 1" if self.key in (HANDLE, "nvmlDeviceGetPciInfo_v3") else self.device
         return f"in {self.key}{f' on {device}' if device else ''} (pid"
 
 
@@ -88,7 +89,7 @@ def every_call() -> Iterator[Hung]:
 
 EVERYDAY = {
     "nvmlInit", "nvmlSystemGetDriverVersion", HANDLE, "nvmlDeviceGetUUID",
-    "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetFieldValues(74)",
+    "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetFieldValues(91)",
     "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetNvLinkState(7)",
     f"nvmlDeviceGetP2PStatus({TWO},2)",
 }  # fmt: skip
@@ -103,7 +104,7 @@ def params() -> Iterator[Any]:
 @pytest.fixture
 def fake(fake_nvml: FakeNvml, fingerprint: Cli) -> Fake:
     """Two GPUs, on the first of which MIG is on."""
-    scenario = host_of("H100 SXM", 2)
+    scenario = host_of("H100 SXM", 2, NEWEST)
     scenario["devices"][ONE] |= {"nvmlDeviceGetMigMode": [1, 1]}
     scenario["devices"][MIG] = {"nvmlDeviceGetUUID": "MIG-1", "nvmlDeviceGetGpuInstanceId": 1}
     made = fake_nvml(scenario)

@@ -240,7 +240,7 @@ class Nvml:
                 self.say(device, "nvmlDeviceGetHandle", True)
 
     def slot(self, name: str, handle: Any) -> str:
-        pci = self.ask(name, ["nvmlDeviceGetPciInfo"], pynvml.nvmlDeviceGetPciInfo_v3, handle)
+        pci = self.ask(name, ["nvmlDeviceGetPciInfo_v3"], pynvml.nvmlDeviceGetPciInfo_v3, handle)
         return name if pci is None else slot(plain(pci.busId))
 
     def snapshot(self) -> None:
