@@ -102,6 +102,8 @@ def next_steps(
         yield f"See in the kernel log why {clean(suspects[0].facts[0])} was lost, before anything is run on it again"
     elif suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
         yield f"Set the first suspect back and run again: {suspects[0].restore}"
+    elif suspects and any(change.verdict == "grew" and change.suspect == 1 for change in changes):
+        yield f"Find out why {clean(suspects[0].facts[0])} grew: it stands still where all is well."
     elif suspects:
         yield f"Run again with {clean(suspects[0].facts[0])} as it was in {a.name}: {in_words(suspects[0].before)}"
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):

@@ -12,7 +12,8 @@ from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
-from fingerprint.explain.observed import Observed, notable, observed, reset, under_keys_of_a
+from fingerprint.explain.notable import notable, over_devices
+from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
 from fingerprint.explain.sameness import comparable
@@ -52,8 +53,8 @@ def explain(
     x, y = (_between(side, known) for side in (a, b))
     every = (*seen, *observed(x, under_keys_of_a(y, devices), known))
     resets = reset({**x, **a.state.samples}, {**y, **b.state.samples})
-    counters = (*grew(every, known), *was_reset(resets, known))
-    found = _Found(every, counters, apart, own_noise(noise, apart))
+    counters = tuple(grew(every, known)), tuple(was_reset(resets, known))
+    found = _Found(every, *counters, apart, own_noise(noise, apart))
     return _answers(a, b, found, metric_changes(a, b, history, metric), known)
 
 
@@ -66,7 +67,8 @@ class _Found(NamedTuple):
     """What both sides say beside each other. seen: what grew from border to border included."""
 
     seen: tuple[Observed, ...]
-    counters: tuple[ChangedFact, ...]
+    grown: tuple[Folded, ...]
+    reset: tuple[ChangedFact, ...]
     apart: Told
     own: OwnNoise | None
 
@@ -80,9 +82,10 @@ def _answers(
 ) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
-    suspects = _suspects(changes, held_against(rank(changes, found.seen), a, b, known), a, b)
+    ranked = held_against(rank(changes, found.grown, found.seen), a, b, known)
+    suspects = _suspects(changes, ranked, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
-    told = (*(changed_fact(folded, ranks) for folded in changes.changes), *found.counters)
+    told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
     held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes), not_known(changes, known)
@@ -100,7 +103,7 @@ def _answers(
         held_up=tuple(each.line for each in held),
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
-        during=found.apart.during,
+        during=over_devices(found.apart.during, found.seen, known),
         own_noise=found.own,
         intended=intended,
         ruled_out=ruled,

@@ -188,12 +188,18 @@ class Unknown(Contract, frozen=True):
 
 
 class During(Contract, frozen=True):
-    """What was observed while the runs ran: a distribution or growth on each side."""
+    """What was observed while the runs ran: a distribution or growth on each side.
+
+    on: how many of how many devices, or empty. values: by path where it is several; a and b are those of the one that
+    differs most.
+    """
 
     fact: str
     unit: str
     a: Any
     b: Any
+    on: str
+    values: Mapping[str, tuple[Any, Any]]
     says: str
 
 

@@ -1,64 +1,90 @@
 """Counters that stand still where all is well, and counters that fell."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from msgspec.structs import replace
+
+from fingerprint.diff.changes import Change, Folded
 from fingerprint.diff.folding import starred
 from fingerprint.diff.known import ProbeOf, fact_at, split
 from fingerprint.explain.contract import ChangedFact
 from fingerprint.explain.observed import Observed, level
 from fingerprint.places import pattern_of
+from fingerprint.snapshot import Key
+from fingerprint.walk import Names
+from probes.kit.facts import Fact
 from probes.kit.paths import FactPath, parse_path
 
-Kind = tuple[str, str, tuple[str | None, ...]]
-"""Area, target and pattern: the same counter of all devices."""
+MICROSECONDS = 1e6
+Pattern = tuple[str | None, ...]
 
 
-def grew(seen: Iterable[Observed], known: ProbeOf) -> Iterator[ChangedFact]:
+def grew(seen: Iterable[Observed], known: ProbeOf) -> Iterator[Folded]:
     """Counters of trouble that stood still in one run only; those of several devices are one line."""
-    trouble = [o for o in seen if o.fact and o.fact.trouble]
-    kinds = {o.path: _kind(o.path, known) for o in trouble}
-    among = Counter(kinds.values())
-    groups: dict[Any, list[Observed]] = defaultdict(list)
-    for o in trouble:
-        if bool(level(o.a)) != bool(level(o.b)):
-            groups[kinds[o.path], bool(level(o.b))].append(o)
+    trouble = [_change(o, o.fact, known) for o in seen if o.fact and o.fact.trouble]
+    among = Counter(_kind(change) for change in trouble)
+    groups: dict[Any, list[Change]] = defaultdict(list)
+    for change in trouble:
+        if bool(change.before) != bool(change.after):
+            groups[_kind(change), bool(change.after)].append(change)
     for (kind, _), group in groups.items():
-        rates = {o.path: (round(level(o.a), 3), round(level(o.b), 3)) for o in group}
-        yield _told("grew", rates, among[kind], f"{group[0].unit or 'count'}/s", "growth while the run ran")
+        yield _folded(sorted(group, key=lambda change: -max(change.before, change.after)), among[kind])
+
+
+def _folded(group: Sequence[Change], among: int) -> Folded:
+    """The one that grew most stands for all."""
+    text = starred([change.path for change in group])
+    on = f"{len(group)}/{among}" if among > 1 else ""
+    return Folded(first=group[0], changes=tuple(group), text=text, on=on)
+
+
+def _change(o: Observed, fact: Fact, known: ProbeOf) -> Change:
+    """How fast it grew on each side; a time, as a share of the run's."""
+    key, names, pattern = _place(parse_path(o.path), known)
+    keys = [name for name, part in zip(names, pattern, strict=True) if part is None]
+    is_time = fact.unit == "us"
+    unit = "%" if is_time else f"{fact.unit or 'count'}/s"
+    a, b = (_figure(100 * level(side) / MICROSECONDS if is_time else level(side)) for side in (o.a, o.b))
+    return Change(
+        key=key, names=names, pattern=pattern, item=keys[-1] if keys else "", fact=replace(fact, unit=unit),
+        verdict="grew", before=a, after=b,
+        says="its growth, as a share of the time that the run took" if is_time else "growth while the run ran",
+    )  # fmt: skip
+
+
+def _figure(number: float) -> int | float:
+    """Four digits tell all that a rate is good for."""
+    rounded = float(f"{number:.4g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _kind(change: Change) -> tuple[Key, Pattern]:
+    """The same for the same counter of all devices."""
+    return change.key, change.pattern
 
 
 def was_reset(paths: Iterable[str], known: ProbeOf) -> Iterator[ChangedFact]:
     """Those of several devices are one line here too."""
-    groups: dict[Kind, list[str]] = defaultdict(list)
-    for path in paths:
-        groups[_kind(path, known)].append(path)
+    groups: dict[Any, list[FactPath]] = defaultdict(list)
+    for path in map(parse_path, paths):
+        key, _, pattern = _place(path, known)
+        groups[key, pattern].append(path)
     for group in groups.values():
-        nothing = dict.fromkeys(group, (None, None))
-        yield _told("was reset", nothing, 1, _unit(group[0], known), "the counter fell while a run ran")
+        yield _was_reset(group, known)
 
 
-def _unit(path: str, known: ProbeOf) -> str:
-    fact = fact_at(parse_path(path), known)
-    return fact.unit if fact else ""
-
-
-def _kind(path: str, known: ProbeOf) -> Kind:
-    key, names = split(parse_path(path), known)
-    probe = known(key.area)
-    return key.area, key.target, pattern_of(probe.section, names) if probe else names
-
-
-def _told(
-    verdict: Literal["grew", "was reset"], sides: Mapping[str, tuple[Any, Any]], among: int, unit: str, says: str
-) -> ChangedFact:
-    """sides: by path. among: how many devices have the counter."""
-    paths: list[FactPath] = [parse_path(path) for path in sides]
-    (before, after), *others = sides.values()
-    alike = all(pair == (before, after) for pair in others)
+def _was_reset(paths: Sequence[FactPath], known: ProbeOf) -> ChangedFact:
+    fact = fact_at(paths[0], known)
     return ChangedFact(
-        fact=starred(paths), kind="counter", verdict=verdict, before=before if alike else None,
-        after=after if alike else None, unit=unit, on=f"{len(paths)}/{among}" if among > 1 else "",
-        values={} if alike else sides, follows=None, suspect=None, context=False, says=says,
+        fact=starred(paths), kind="counter", verdict="was reset", before=None, after=None,
+        unit=fact.unit if fact else "", on="", values={}, follows=None, suspect=None,
+        context=False, says="the counter fell while a run ran",
     )  # fmt: skip
+
+
+def _place(path: FactPath, known: ProbeOf) -> tuple[Key, Names, Pattern]:
+    key, names = split(path, known)
+    probe = known(key.area)
+    return key, names, pattern_of(probe.section, names) if probe else names

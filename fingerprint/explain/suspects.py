@@ -42,9 +42,10 @@ def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, 
 
 def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
     """Between which times it changed. None for what a command was started with, and for runs that overlap."""
-    if isinstance(change.after, Unsteady):
+    has_grown = change.verdict == "grew"
+    if isinstance(change.after, Unsteady) or (has_grown and change.after):
         return moment(b.state.first), moment(b.state.last)
-    if isinstance(change.before, Unsteady):
+    if isinstance(change.before, Unsteady) or has_grown:
         return moment(a.state.first), moment(a.state.last)
     earlier, later = sorted((a.state, b.state), key=lambda state: state.first)
     if change.key.target or a.state.host != b.state.host or earlier.last > later.first:
@@ -60,13 +61,23 @@ def check(change: Change) -> str:
 
 def restore(folded: Folded) -> str | None:
     """The commands that set A's values back; None where there is no command or no value to set."""
-    template = folded.first.fact.restore
+    template, _, remark = folded.first.fact.restore.partition(" # ")
     values = [_settable(change.before) for change in folded.changes]
     if not template or None in values:
         return None
+    remark = f" # {remark}" if remark else ""
     commands = dict.fromkeys(_filled(template, c.item, v or "") for c, v in zip(folded.changes, values, strict=True))
+    if len(commands) > _COMMANDS_SHOWN and len(set(values)) == 1:
+        return _over(template.replace("{value}", quote(values[0] or "")), [c.item for c in folded.changes]) + remark
     shown = list(commands)[:_COMMANDS_SHOWN]
-    return "; ".join(shown) + (f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else "")
+    more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
+    return "; ".join(shown) + (more or remark)
+
+
+def _over(template: str, keys: Sequence[str]) -> str:
+    """One command for many devices."""
+    each = template.replace("{key}", '"$key"')
+    return f"for key in {' '.join(map(quote, keys))}; do {each}; done"
 
 
 def _filled(template: str, key: str, value: str) -> str:

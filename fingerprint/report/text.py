@@ -226,7 +226,8 @@ def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
 
 
 def _during(item: During) -> tuple[Text, str]:
-    return said(item.fact, FACT), item.says or before_after(item.a, item.b, item.unit)
+    on = f"  on {item.on}" if item.on else ""
+    return said(item.fact, FACT), f"{item.says or before_after(item.a, item.b, item.unit)}{on}"
 
 
 def _own_noise(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -35,7 +35,8 @@ RETURNS = (
     "insufficient_resources", "freq_not_supported", "argument_version_mismatch", "deprecated", "not_ready",
     "gpu_not_found", "invalid_state", "reset_type_not_supported",
 )  # fmt: skip
-"""nvmlReturn_t, by number; 999 is NVML_ERROR_UNKNOWN."""
+"""nvmlReturn_t, by number."""
+UNKNOWN = 999  # NVML_ERROR_UNKNOWN
 
 MASK: Mapping[str, tuple[int, int, Words]] = {
     "bandwidth": (0, 0x3, BANDWIDTHS),
@@ -149,6 +150,8 @@ def _word(number: int, words: Words) -> Seen[str]:
 
 
 def _status(code: int) -> str:
+    if code == UNKNOWN:
+        return "unknown"
     return RETURNS[code] if 0 <= code < len(RETURNS) else f"unknown ({code})"
 
 

@@ -14,7 +14,7 @@ ATOMICS = (
     "cas64",
     "cas128",
 )  # NVML_PCIE_ATOMICS_CAP_*, by bit
-MAX_SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # NVML_PCIE_LINK_MAX_SPEED_*, by number
+SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # of a lane, by generation; NVML_PCIE_LINK_MAX_SPEED_* alike
 
 
 class PcieErrors(Section):
@@ -139,9 +139,11 @@ def read_pcie(device: Device) -> Pcie:
 
 
 def sample_pcie(device: Device) -> Pcie:
-    """What a sample asks of the link."""
+    """What a sample asks of the link; its speed is told by the generation."""
+    generation = device.answer("nvmlDeviceGetCurrPcieLinkGeneration")
     return Pcie(
-        link_gen_current=device.answer("nvmlDeviceGetCurrPcieLinkGeneration"),
+        link_gen_current=generation,
+        link_speed=then(generation, lambda number: SPEEDS[number] or UNSUPPORTED),
         link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
         errors=PcieErrors(replay_counter=device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")),
     )
@@ -161,9 +163,9 @@ def atomics(mask: int) -> Seen[tuple[str, ...]]:
 
 def _max_speed(number: int) -> Seen[int]:
     """nvml.h calls it both a speed and one of an enumeration; no speed is as small as an enumerator."""
-    if number >= len(MAX_SPEEDS):
+    if number >= len(SPEEDS):
         return number
-    return MAX_SPEEDS[number] or UNSUPPORTED
+    return SPEEDS[number] or UNSUPPORTED
 
 
 def _node(number: int) -> Seen[int]:

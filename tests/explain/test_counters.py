@@ -21,6 +21,16 @@ def test_errors_that_grew_within_one_run_only_are_told_whatever_they_were_before
     assert lines(counted("A", 5, 5), counted("B", 7, 25)) == [("rack/x/errors", "grew", 0, 2.0)]
 
 
+def test_errors_that_grew_are_suspects_before_a_setting_that_differs() -> None:
+    a = subject("A", area="rack", made=rack(x=Card(errors=5, limit=700)), after=rack(x=Card(errors=5, limit=700)))
+    b = subject("B", area="rack", made=rack(x=Card(errors=5, limit=450)), after=rack(x=Card(errors=14, limit=450)))
+    diff = explained(a, b)
+    assert [suspect.facts for suspect in diff.suspects] == [("rack/x/errors",), ("rack/x/limit",)]
+    assert diff.headline.startswith("rack/x/errors 0 -> 1 errors/s (and 1 more suspect)")
+    assert diff.next[0] == "Find out why rack/x/errors grew: it stands still where all is well."
+    assert diff.suspects[0].bracket == ("2023-11-14T22:13:20Z", "2023-11-14T22:13:29Z")
+
+
 def test_errors_that_stood_still_or_grew_in_both_are_not_told() -> None:
     assert lines(counted("A", 5, 5), counted("B", 7, 7)) == []
     assert lines(counted("A", 5, 6), counted("B", 7, 9)) == []

@@ -120,6 +120,15 @@ def test_restoring_many_devices_names_each_and_quotes_what_a_shell_would_read() 
     ]
 
 
+def test_restoring_more_devices_than_a_line_holds_goes_over_all_of_them() -> None:
+    a, b = (
+        subject(name, Made(devices=Map({f"{key} x": Device(limit=limit) for key in range(6)})))
+        for name, limit in (("A", 600), ("B", 450))
+    )
+    [suspect] = explained(a, b).suspects
+    assert suspect.restore == ("for key in '0 x' '1 x' '2 x' '3 x' '4 x' '5 x'; do set \"$key\" 600; done")
+
+
 def test_there_is_nothing_to_restore_where_there_was_no_value() -> None:
     diff = explained(subject("A", Made(mode=Gap("absent"))), subject("B", Made(mode="b")))
     assert diff.suspects[0].restore is None

@@ -223,7 +223,7 @@ def test_a_gpu_that_has_not_joined_is_given_time_after_boot_and_then_has_failed_
 
 def test_a_registration_that_failed_says_with_what() -> None:
     assert fabric(status=27).status == "not_ready"
-    assert fabric(status=999).status == "unknown (999)"
+    assert fabric(status=999).status == "unknown"
 
 
 def test_a_gpu_that_joins_no_fabric_has_gaps() -> None:
@@ -284,3 +284,8 @@ def test_a_mask_and_its_list_are_the_same_set(cpus: frozenset[int]) -> None:
     text = as_list(words)
     assert isinstance(text, str)
     assert cpu_list(text) == cpus
+
+
+@pytest.mark.parametrize(("generation", "speed"), [(4, 16000), (1, 2500), (0, UNSUPPORTED)])
+def test_a_sample_tells_the_speed_of_a_lane_by_the_generation(generation: int, speed: int | Gap) -> None:
+    assert sample_pcie(gpu({"nvmlDeviceGetCurrPcieLinkGeneration": generation})).link_speed == speed

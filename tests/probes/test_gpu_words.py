@@ -54,7 +54,7 @@ def test_atomic_operations_stand_at_their_bits() -> None:
 
 def test_speeds_of_a_link_stand_at_their_numbers() -> None:
     known = enumerators("NVML_PCIE_LINK_MAX_SPEED_")
-    assert known == {n: [f"{speed}mbps" if speed else "invalid"] for n, speed in enumerate(pcie.MAX_SPEEDS)}
+    assert known == {n: [f"{speed}mbps" if speed else "invalid"] for n, speed in enumerate(pcie.SPEEDS)}
 
 
 def test_return_codes_of_the_fabric_are_called_what_nvml_calls_them() -> None:

@@ -183,8 +183,8 @@ EVERYTHING = diff(
         changed("memory/limit", "max", 68719476736, unit="B"),
     ),
     during=(
-        During(fact="pressure/cpu/some/avg10", unit="%", a=0.1, b=37.5, says=""),
-        During(fact="usage/main/rss", unit="B", a=1, b=2, says="grew by 12 MB/s in run-B only"),
+        During(fact="pressure/cpu/some/avg10", unit="%", a=0.1, b=37.5, on="", values={}, says=""),
+        During(fact="usage/main/rss", unit="B", a=1, b=2, on="", values={}, says="grew by 12 MB/s in run-B only"),
     ),
     own_noise=OwnNoise(
         learned="2026-03-01T20:00:00Z", snapshots=10, left_out=("pressure/activity/ctxt", "pressure/load/load1"),
