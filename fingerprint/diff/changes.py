@@ -78,8 +78,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def leads(self) -> bool:
-        """Whether another change may be its consequence."""
+        """Whether it may be what the others follow from, and a suspect."""
         return self.verdict in SEEN_TO_CHANGE and not self.context
+
+    @property
+    def takes_along(self) -> bool:
+        """Whether another change may be its consequence: also of an item that nobody could read, which is no suspect."""
+        is_item = self.pattern[-1:] == (None,) and not self.context
+        return self.leads or (is_item and self.verdict in ("went dark", "came to light"))
 
 
 class Folded(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ def leaders(changes: Sequence[Change]) -> list[int]:
 
 def _matching(glob: str, changes: Sequence[Change]) -> Iterator[int]:
     pattern = parse_glob(glob)
-    return (i for i, change in enumerate(changes) if change.leads and pattern.matches(change.path))
+    return (i for i, change in enumerate(changes) if change.takes_along and pattern.matches(change.path))
 
 
 def _likeness(change: Change) -> Hashable:

@@ -17,7 +17,7 @@ from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_re
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
 from fingerprint.diff.tally import seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
-from fingerprint.lost import is_below, is_whole, told_whole
+from fingerprint.lost import is_below, is_whole, told_whole, went_dark
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
 from fingerprint.sections import Blob, blob_of, seen
 from fingerprint.snapshot import Key
@@ -94,6 +94,7 @@ class _Walk:
         unsteady = [*self.a.unsteady, *self.b.unsteady]
         self.left, self.right = (without(s, unsteady) if unsteady else s for s in (self.a.section, self.b.section))
         self.spreads: dict[tuple[str | None, ...], int] = {}
+        self.dark: set[str] = set()
         self.lost = [d.names for side in (self.a, self.b) for d in side.unsteady.values() if is_whole(d)]
 
     def _under_keys_of_a(self, found: Mapping[Names, Difference]) -> Mapping[Names, Difference]:
@@ -109,6 +110,7 @@ class _Walk:
         equal = [d for d, answer in zip(found, told, strict=True) if answer is None]
         differing = [d for d in told if d is not None]
         self.lost += lost
+        self.dark = {d.item for d in found if went_dark(d)}
         states = self._states([*lost, *self.a.unsteady, *self.b.unsteady])
         changed = (self._change(d) for d in differing if not is_unknown(d))
         return Compared(
@@ -166,16 +168,22 @@ class _Walk:
         return None if x == y else d._replace(before=x, after=y)
 
     def _change(self, d: Difference, says: str = "") -> Change:
-        verdict = verdict_of(d, of_process=self.probe.of == "process")
+        verdict = self._verdict(d)
         before, after = d.before, d.after
         if isinstance(before, Document) and isinstance(after, Document):
             before, after = changed_parts(before, after)
-        before, after = _brief(before, after), _brief(after, before)
+        before, after = _brief(before), _brief(after)
         if verdict == "not comparable":
             says = "the digests were made under two redaction keys"
         if is_retired(before) or is_retired(after):
             d, says = d._replace(fact=following_releases(d.fact)), NO_LONGER if is_retired(after) else NEWLY
         return self._made(d, verdict, before, after, says)
+
+    def _verdict(self, d: Difference) -> Verdict:
+        """What is missing together with an item that nobody could read is not known to be gone."""
+        if self.dark.intersection(d.names[1:]):
+            return "went dark" if d.after is MISSING else "came to light"
+        return verdict_of(d, of_process=self.probe.of == "process")
 
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
         temporary = self.key.is_descendant and only_temporary(before, after)
@@ -206,7 +214,7 @@ class _Walk:
             d = self.a.unsteady.get(names) or self.b.unsteady[names]
             alike = isinstance(x, Unsteady) and x == y
             says = "it changed alike in both runs" if alike else ""
-            change = self._made(d, "changed during the run", _brief(x, y), _brief(y, x), says)
+            change = self._made(d, "changed during the run", _brief(x), _brief(y), says)
             yield msgspec.structs.replace(change, context=change.context or alike)
 
 
@@ -230,13 +238,12 @@ def _side(resolved: Resolved, names: Names) -> Any:
     change = resolved.unsteady.get(names)
     if change is None:
         return value_at(resolved.section, names)
-    return Unsteady(_brief(change.before, change.after), change.after)
+    return Unsteady(_brief(change.before), _brief(change.after))
 
 
-def _brief(value: Any, other: Any) -> Any:
-    """Of an item that was lost on the other side, or while a run ran, nothing is told but that it was there."""
-    lost = other.last if isinstance(other, Unsteady) else other
-    return "seen" if isinstance(value, Section) and isinstance(lost, Gap) and lost.code == "lost" else value
+def _brief(value: Any) -> Any:
+    """Of an item that came, went or went dark nothing is told but that it was there."""
+    return "seen" if isinstance(value, Section) else value
 
 
 def _code(value: Any) -> str:

@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 from fingerprint.diff.changes import Verdict
+from fingerprint.lost import GONE
 from fingerprint.walk import MISSING, Difference
 from probes.kit.facts import Gap, Redacted
 
 _TEMPORARY = re.compile(r"^(?:--?[\w-]+=)?(?:/tmp|/var/tmp|/dev/shm|/run/user/\d+)/")
-GONE = ("absent", "lost")
 
 
 def is_unknown(difference: Difference) -> bool:

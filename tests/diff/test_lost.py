@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from fingerprint.diff import Changes, compare
 from fingerprint.diff.changes import Unsteady
 from fingerprint.runs.effective import Effective, effective, resolve
 from fingerprint.runs.record import Snapped
 from fingerprint.snapshot import Key
-from probes.kit.facts import Gap, Map
-from tests.diff.made_up import Card, Lane, Rack, known, rack, snapshot, state_of
+from probes.kit.facts import Gap, GapCode, Map
+from tests.diff.made_up import Card, Lane, Peer, Rack, known, rack, snapshot, state_of
 from tests.runs.recorded import run
 
 LANES = Map({"0": Lane(name="up"), "1": Lane(name="down")})
@@ -82,3 +84,29 @@ def test_a_device_that_was_lost_before_either_run_is_no_change() -> None:
     changes = between(rack(x=LOST), rack(x=LOST))
     assert changes.changes == ()
     assert {u.names[-1] for u in changes.not_known} >= {"limit", "mode"}
+
+
+@pytest.mark.parametrize("code", ["asleep", "denied", "failed", "timed_out", "settling"])
+def test_a_device_that_nobody_could_ask_is_one_line_and_not_gone(code: GapCode) -> None:
+    silent = Card(**dict.fromkeys(GONE, Gap(code)), slot=3)
+    assert told(between(rack(x=TWIN, y=WELL), rack(x=TWIN, y=silent))) == [("rack/y", "went dark", "seen", Gap(code))]
+    assert told(between(rack(x=TWIN, y=silent), rack(x=TWIN, y=WELL))) == [
+        ("rack/y", "came to light", Gap(code), "seen")
+    ]
+
+
+def test_what_others_say_of_a_device_that_nobody_could_ask_goes_dark_with_it() -> None:
+    with_peer = Card(uuid="2", limit=700, peers=Map({"y": Peer(status="ok"), "z": Peer(status="ok")}))
+    without = Card(uuid="2", limit=700, peers=Map({"z": Peer(status="ok")}))
+    asleep = Card(**dict.fromkeys(GONE, Gap("asleep")), slot=3)
+    changes = between(rack(x=with_peer, y=WELL), rack(x=without, y=asleep)).changes
+    assert {(c.text, c.first.verdict, c.follows) for c in changes} == {
+        ("rack/y", "went dark", None),
+        ("rack/x/peers/y", "went dark", "rack/y"),
+    }
+
+
+def test_of_an_item_that_came_or_went_nothing_is_told_but_that_it_was_there() -> None:
+    assert told(between(rack(x=TWIN, y=WELL), rack(x=TWIN))) == [
+        ("rack/y", "vanished", "seen", Gap("absent", "no such key"))
+    ]
