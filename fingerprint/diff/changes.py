@@ -83,7 +83,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_along(self) -> bool:
-        """Whether another change may be its consequence: also of an item that nobody could read, which is no suspect."""
+        """As `leads`, but no suspect: also an item that nobody could read, for what others say of it went with it."""
         is_item = self.pattern[-1:] == (None,) and not self.context
         return self.leads or (is_item and self.verdict in ("went dark", "came to light"))
 

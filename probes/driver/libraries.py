@@ -21,10 +21,12 @@ class Libraries(Section):
     nvml: Seen[str] = config(
         "A package upgrade replaces it at once, and the module only at the next load",
         "name behind the link libnvidia-ml.so.1",
+        follows=("driver/module/version",),
     )
     cuda: Seen[str] = config(
         "What every CUDA program asks first: of another version than the module, it refuses to start",
         "name behind the link libcuda.so.1",
+        follows=("driver/module/version",),
     )
     match_module: Seen[bool] = state(
         "False is a reboot that is pending: new processes get `Driver/library version mismatch`, old ones run on",

@@ -79,6 +79,7 @@ class Ecc(Section):
     mode_pending: Seen[str] = config(
         "Another value than the current one takes effect by itself at the next reset or reboot",
         "nvmlDeviceGetEccMode.1",
+        follows=("gpu/*/ecc/mode_current",),
         restore="nvidia-smi -i {key} -e $(echo {value} | tr a-z A-Z)",
     )
     mode_default: Seen[str] = identity(

@@ -17,7 +17,11 @@ class Gsp(Section):
     mode_default: Seen[str] = identity(
         "Whether this product uses it unless told otherwise", "nvmlDeviceGetGspFirmwareMode.1", context=True
     )
-    version: Seen[str] = config("The firmware comes with the driver", "nvmlDeviceGetGspFirmwareVersion")
+    version: Seen[str] = config(
+        "The firmware comes with the driver",
+        "nvmlDeviceGetGspFirmwareVersion",
+        follows=("driver/module/version", "driver/nvml/driver_version"),
+    )
 
 
 def read_gsp(device: Device) -> Gsp:

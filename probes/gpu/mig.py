@@ -45,6 +45,7 @@ class Mig(Section):
     mode_pending: Seen[str] = config(
         "Another mode than the current one comes by itself with the next reset",
         "nvmlDeviceGetMigMode.1",
+        follows=("gpu/*/mig/mode_current",),
         restore="nvidia-smi -i {key} -mig $(echo {value} | tr a-z A-Z)",
     )
     max_count: Seen[int] = identity("Into how many instances this product can be divided", _COUNT, context=True)

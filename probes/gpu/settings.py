@@ -43,13 +43,17 @@ class Settings(Unit):
     driver_model: Seen[str] = config(
         "Under WDDM the operating system pages and schedules the GPU's memory", "nvmlDeviceGetDriverModel_v2.0"
     )
-    driver_model_pending: Seen[str] = config("Takes effect at the next boot", "nvmlDeviceGetDriverModel_v2.1")
+    driver_model_pending: Seen[str] = config(
+        "Takes effect at the next boot", "nvmlDeviceGetDriverModel_v2.1", follows=("gpu/*/driver_model",)
+    )
     gom: Seen[str] = config(
         "Kepler boards can switch parts of the chip off",
         "nvmlDeviceGetGpuOperationMode.0",
         restore=f"{_SMI} --gom={_WORD}",
     )
-    gom_pending: Seen[str] = config("Takes effect at the next boot", "nvmlDeviceGetGpuOperationMode.1")
+    gom_pending: Seen[str] = config(
+        "Takes effect at the next boot", "nvmlDeviceGetGpuOperationMode.1", follows=("gpu/*/gom",)
+    )
     display_active: Seen[str] = telemetry(
         "A desktop on this GPU takes memory and time of it", "nvmlDeviceGetDisplayActive", context=True
     )

@@ -89,8 +89,10 @@ class Unit(Section):
         "bits",
     )
     module_id: Seen[int] = identity(
-        "The GPU's place on its baseboard, which the PCI address follows only until firmware renumbers buses",
+        "The GPU's place on its baseboard, which the PCI address follows only until firmware renumbers buses; what the "
+        "place brings with it, its links and its memory node, are facts of their own",
         "nvmlDeviceGetModuleId",
+        context=True,
     )
     multi_gpu_board: Seen[int] = identity(
         "GPUs of one board share its power and its PCIe link", "nvmlDeviceGetMultiGpuBoard", context=True

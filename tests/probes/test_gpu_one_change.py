@@ -59,7 +59,7 @@ MIG_ON = {
         (LINK_DOWN, {"nvlink/links/3/state"}),
         (fabric(state=2), {"fabric/state"}),
         (fabric(healthMask=1), {"fabric/health/bandwidth"}),
-        (MIG_ON, {"mig/mode_current", "mig/mode_pending"}),
+        (MIG_ON, {"mig/mode_current"}),
         ({"nvmlDeviceGetMemoryAffinity(16,0)": [2] + [0] * 15}, {"affinity/memory"}),
         (
             {"nvmlDeviceGetBAR1MemoryInfo": {"bar1Total": 256 << 20, "bar1Used": 0, "bar1Free": 0}},
