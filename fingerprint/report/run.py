@@ -102,7 +102,15 @@ def _changed_during(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
     moved = {path: pair for it in document["sections"].values() for path, pair in it["changed_during"].items()}
     if moved:
         yield heading("Changed during the run")
-        yield from rows([(said(path, FACT), before_after(*pair)) for path, pair in moved.items()], indent=2)
+        yield from rows([(said(path, FACT), before_after(*map(_side, it))) for path, it in moved.items()], indent=2)
+
+
+def _side(value: Any) -> Any:
+    """As the contract of a diff writes it; of an item that came or went nothing is told but that it was there."""
+    if not isinstance(value, Mapping):
+        return value
+    known = {"gap": {"gap": value.get("code")}, "hmac": {"redacted": True}, "doc": value.get("value")}
+    return known.get(value.get("$", ""), "seen")
 
 
 def _remarks(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:

@@ -7,8 +7,8 @@ import pytest
 from fingerprint.report.run import render
 from fingerprint.runs.document import document
 from fingerprint.runs.effective import effective
-from fingerprint.runs.record import Distribution, Growth, Held, Sample, Sampled, Uncounted
-from tests.diff.made_up import Rack
+from fingerprint.runs.record import Distribution, Growth, Held, Sample, Sampled, Snapped, Uncounted
+from tests.diff.made_up import Card, Rack, rack, snapshot
 from tests.runs.recorded import closed, run
 
 
@@ -41,3 +41,11 @@ def shown(sample: Sample, name: str) -> str:
 )  # fmt: skip
 def test_what_samples_say_in_words(sample: Sample, name: str, words: str) -> None:
     assert shown(sample, name) == words
+
+
+def test_a_device_that_went_while_it_ran_is_told_without_all_that_it_was() -> None:
+    moments = {"before": rack(x=Card(uuid="1"), y=Card(uuid="2")), "after": rack(x=Card(uuid="1"))}
+    taken = {name: snapshot({"rack": cards}, id_=name) for name, cards in moments.items()}
+    folded = run(*(Snapped(at=1, moment=name, snapshot=name) for name in moments), closed())  # type: ignore[arg-type]
+    published = document(folded, "closed", effective(folded, taken), {"rack": Rack})
+    assert "  rack/y  seen -> (absent)" in render(published).splitlines()
