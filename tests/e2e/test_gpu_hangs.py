@@ -7,7 +7,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ import pytest
 
 from fingerprint.reader import Reader, take_snapshot
 from fingerprint.snapshot import Job, Snapshot
+from probes.kit.facts import Gap
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.inquiry import FIELDS, Argument, key_of
 from probes.kit.probe import discover
@@ -176,3 +176,297 @@ def matching_gaps(found: Leaves, code: str) -> list[str]:
 
 def lasting(well: Leaves) -> list[str]:
     return [path for path in well if path.split("/")[0] in ASKING and not path.endswith("/query_ms")]
+
+
+def test_show_and_doctor_name_it(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(TWO, "nvmlDeviceGetUUID", HANG)
+    taken = snapshot(fingerprint)["id"]
+    shown = fingerprint("show", taken, "--facts", f"gpu/**/{TWO}/uuid").stdout
+    told = json.loads(fingerprint("doctor", "--format", "json").stdout)
+    [nvml] = [finding for finding in told if finding["about"] == "nvml"]
+    assert nvml["level"] == "problem"
+    for text in (nvml["why"], shown):
+        assert "unresponsive since" in text
+        assert f"in nvmlDeviceGetUUID on {TWO}" in " ".join(text.split())
+
+
+def test_nothing_piles_up_over_a_hundred_snapshots(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(TWO, "nvmlDeviceGetUUID", HANG)
+    snapshot(fingerprint)
+    for document in taken(100, fake):
+        assert f"in nvmlDeviceGetUUID on {TWO} (pid" in why(document)
+        assert "no second process is started" in why(document)
+    assert len(fake.processes()) == 1
+    assert fake.called("nvmlInitWithFlags") == 1
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
+def test_five_users_start_one_process(fingerprint: Cli, fake: Fake) -> None:
+    for folder in fake.lock.parents:
+        if folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)  # pytest's folders are root's alone
+    fake.put(TWO, "nvmlDeviceGetUUID", HANG)
+    snapshot(fingerprint)
+    for uid in range(60001, 60006):
+        told = as_user(uid, lambda: [why(document) for document in taken(3, fake)])
+        assert all(f"in nvmlDeviceGetUUID on {TWO} (pid" in each for each in told)
+    assert len(fake.processes()) == 1
+    assert fake.called("nvmlInitWithFlags") == 1
+
+
+def taken(times: int, fake: Fake) -> Iterator[Snapshot]:
+    """Snapshots of what NVML tells, each by a reader of its own."""
+    probes = discover(["gpu"])
+    for _ in range(times):
+        reader = Reader(fake.host(budget_s=0.8, gpu_budget_s=0.4), probes)
+        try:
+            yield take_snapshot(reader, [Job("gpu")], "", 5.0)
+        finally:
+            reader.close()
+
+
+def why(taken: Snapshot) -> str:
+    """Why there are no GPUs."""
+    [reading] = taken.readings.values()
+    section: Any = reading.section(discover(["gpu"])["gpu"].section)
+    gap: Gap = section.gpus
+    assert gap.code == "timed_out"
+    return gap.detail
+
+
+def as_user(uid: int, act: Callable[[], list[str]]) -> list[str]:
+    ours, theirs = os.pipe()
+    if not (pid := os.fork()):
+        try:
+            os.setgid(uid)
+            os.setuid(uid)
+            os.write(theirs, json.dumps(act()).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as pipe:
+        told: list[str] = json.loads(pipe.read() or "[]")
+    os.waitpid(pid, 0)
+    assert told, f"uid {uid} told nothing"
+    return told
+
+
+def test_when_the_call_comes_back_the_process_ends_and_all_is_whole_again(fingerprint: Cli, fake: Fake) -> None:
+    well = leaves(snapshot(fingerprint), *ASKING)
+    fake.put(TWO, "nvmlDeviceGetSerial", sleep(1.2, fake.scenario["devices"][TWO]["nvmlDeviceGetSerial"]))
+    late = leaves(snapshot(fingerprint), *ASKING)
+    assert any(f"in nvmlDeviceGetSerial on {TWO} (pid" in detail for detail in details(late))
+    until(lambda: not fake.processes())
+    fake.put(TWO, "nvmlDeviceGetSerial", well[f"gpu/{TWO}/serial"])
+    again = leaves(snapshot(fingerprint), *ASKING)
+    assert again.keys() == well.keys()
+    assert [path for path in lasting(well) if again[path] != well[path]] == []
+
+
+@pytest.mark.parametrize(("death", "number"), [(ABORT, signal.SIGABRT), (SEGFAULT, signal.SIGSEGV)])
+def test_a_crash_inside_the_library_is_named_and_costs_what_comes_later(
+    fingerprint: Cli, fake: Fake, death: dict[str, Any], number: int
+) -> None:
+    fake.put(TWO, "nvmlDeviceGetPowerManagementLimit", death)
+    document = snapshot(fingerprint)
+    assert {section["outcome"] for section in document["sections"].values()} == {"ok"}
+    found = leaves(document, "gpu")
+    lost = found[f"gpu/{TWO}/power_limit"]
+    assert f"ended by signal {int(number)}" in lost.detail
+    assert f"in nvmlDeviceGetPowerManagementLimit on {TWO}" in lost.detail
+    assert found[f"gpu/{TWO}/uuid"].startswith("GPU-")
+    assert found[f"gpu/{ONE}/power_limit"] == 700_000
+    assert fake.processes() == []
+
+
+def test_a_slow_gpu_spends_its_own_budget_and_no_other_ones(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(TWO, EACH_CALL, sleep(0.1))
+    found = leaves(snapshot(fingerprint, env={"FINGERPRINT_NVML_BUDGET_S": "2"}), "gpu")
+    whole = [path for path in found if path.startswith(f"gpu/{ONE}/") and "/peers/" not in path]
+    assert [path for path in whole if isinstance(found[path], Missing) and found[path].code == "timed_out"] == []
+    assert "not asked, because this GPU had taken 0.4 s" in found[f"gpu/{TWO}/power_limit"].detail
+    assert found[f"gpu/{TWO}/name"] == found[f"gpu/{ONE}/name"]
+
+
+def test_a_gpu_that_is_lost_in_the_middle_keeps_what_it_told(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(ONE, "nvmlDeviceGetPersistenceMode", sleep(0.3, 1))
+    with started(fingerprint, "snapshot", "--format", "json") as taking:
+        until(lambda: fake.lock.exists() and fake.mark and fake.mark.call == "nvmlDeviceGetPersistenceMode")
+        lose(fake, TWO)
+        found = leaves(json.loads(taking.communicate()[0]), "gpu")
+    assert found[f"gpu/{TWO}/uuid"].startswith("GPU-")
+    assert found[f"gpu/{TWO}/power_limit"].code == "lost"
+    assert found[f"gpu/{ONE}/power_limit"] == 700_000
+
+
+def started(fingerprint: Cli, *args: str, **how: Any) -> "subprocess.Popen[bytes]":
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(fingerprint.argv(*args), env=fingerprint.env, cwd=fingerprint.home, **{**pipes, **how})
+
+
+def test_the_process_left_behind_holds_nothing_of_its_starter(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(TWO, "nvmlDeviceGetUUID", HANG)
+    ours, theirs = os.pipe()
+    terminal, slave = pty.openpty()
+
+    def own_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    how: dict[str, Any] = {"stdin": slave, "pass_fds": [theirs, slave], "preexec_fn": own_terminal}
+    with started(fingerprint, "snapshot", **how) as taking:
+        taking.communicate()
+    for fd in (theirs, slave):
+        os.close(fd)
+    [pid] = fake.processes()
+    assert os.read(ours, 1) == b""  # the end of a pipeline comes while the process is still there
+    held = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    assert {name for name in held if not name.startswith(("pipe:", "/memfd:"))} == {"/dev/null", str(fake.lock)}
+    assert len(held) == 5
+    _ppid, _group, session, controlling, *_ = stat(pid)[1:]
+    assert (session, controlling) == (str(pid), "0")
+    assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+    for fd in (ours, terminal):
+        os.close(fd)
+
+
+def stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from its state on."""
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
+
+
+def test_a_reader_killed_in_the_middle_leaves_no_process_that_is_well(fingerprint: Cli, fake: Fake) -> None:
+    fake.put(TWO, "nvmlDeviceGetSerial", sleep(0.3, "slow"))
+    with started(fingerprint, "snapshot") as taking:
+        until(lambda: fake.lock.exists() and fake.mark and fake.mark.call == "nvmlDeviceGetSerial")
+        [pid] = fake.processes()
+        os.kill(int(stat(pid)[1]), signal.SIGKILL)
+        taking.communicate()
+    until(lambda: not fake.processes())
+    assert fake.called("nvmlShutdown") == fake.called("nvmlInitWithFlags")
+
+
+# A run.
+
+OUTPUT = "echo out; echo err >&2; read go; exit 3"
+
+
+class Run:
+    """A run of a command that waits for a line."""
+
+    def __init__(self, fingerprint: Cli, process: "subprocess.Popen[bytes]") -> None:
+        self._fingerprint = fingerprint
+        self.process = process
+        assert process.stdout
+        assert process.stdout.readline() == b"out\n"
+
+    def end(self) -> dict[str, Any]:
+        """Lets it end, as it does without NVML; what was recorded."""
+        out, err = self.process.communicate(b"go\n")
+        assert (out, err, self.process.returncode) == (b"", b"err\n", 3)
+        found: dict[str, Any] = json.loads(self._fingerprint("show", "a", "--format", "json").stdout)
+        assert found["closed"]["status"] == 3
+        return found
+
+
+@pytest.fixture
+def running(fingerprint: Cli, fake: Fake) -> Iterator[Callable[[], Run]]:
+    processes = []
+
+    def start() -> Run:
+        argv = ("run", "-q", "--name", "a", "--", "sh", "-c", OUTPUT)
+        processes.append(started(fingerprint, *argv))
+        return Run(fingerprint, processes[-1])
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def ticks(run: dict[str, Any]) -> int:
+    """How often what NVML does not tell was sampled."""
+    return max(sample.get("count", 0) for path, sample in run["samples"].items() if path.startswith("pressure/"))
+
+
+def test_a_run_goes_on_where_nvml_hangs_from_the_start(fake: Fake, running: Callable[[], Run]) -> None:
+    fake.put("", "nvmlInit", HANG)
+    run = running()
+    began = time.monotonic()
+    time.sleep(1)
+    slept = time.monotonic() - began
+    found = run.end()
+    assert ticks(found) >= 3
+    assert found["metrics"]["wall_time"]["samples"][0] < slept + 0.4  # not the seconds that NVML had before and after
+    assert found["troubles"] == []
+    assert len(fake.processes()) == 1
+    assert fake.called("nvmlInitWithFlags") == 1
+
+
+def test_a_sampler_that_hangs_holds_up_no_other_area(fake: Fake, running: Callable[[], Run]) -> None:
+    run = running()
+    until(lambda: fake.mark and fake.mark.call == "-" and fake.called("nvmlDeviceGetPowerUsage") > 6)
+    fake.put(TWO, "nvmlDeviceGetPowerUsage", HANG)
+    until(lambda: fake.mark and fake.mark.call == "nvmlDeviceGetPowerUsage")
+    time.sleep(2)
+    found = run.end()
+    assert ticks(found) >= 8
+    assert any(path.startswith(f"gpu/{ONE}/power/") for path in found["samples"])
+    assert len(fake.processes()) == 1
+    assert fake.called("nvmlInitWithFlags") == 2  # before, and the sampler: none after it
+
+
+def test_a_run_ends_where_nvml_hangs_at_its_end(fake: Fake, running: Callable[[], Run]) -> None:
+    run = running()
+    until(lambda: fake.mark and fake.mark.call == "-")
+    fake.put(ONE, "nvmlDeviceGetSerial", HANG)  # no sample asks it
+    found = run.end()
+    assert found["snapshots"]["after"]
+    [pid] = fake.processes()
+    assert fake.mark
+    assert (fake.mark.pid, fake.mark.call) == (pid, "nvmlDeviceGetSerial")
+
+
+def test_a_run_leaves_no_zombie(fingerprint: Cli, fake: Fake, running: Callable[[], Run]) -> None:
+    """Neither of a sampler that ended before its time."""
+    run = running()
+    until(lambda: fake.mark and fake.mark.call == "-" and fake.called("nvmlDeviceGetPowerUsage") > 4)
+    [pid] = fake.processes()
+    reader = int(stat(pid)[1])
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not children(reader))
+    run.end()
+    assert children(os.getpid()) == []
+
+
+def children(pid: int) -> list[int]:
+    """Zombies are children too."""
+    return [int(found.name) for found in Path("/proc").glob("[0-9]*") if parent(found) == pid]
+
+
+def parent(process: Path) -> int | None:
+    try:
+        return int(stat(int(process.name))[1])
+    except OSError:
+        return None
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="this kernel has no FUSE")
+def test_a_call_in_state_d_is_given_up_as_any_other(fingerprint: Cli, fake: Fake, tmp_path: Path) -> None:
+    mute = tmp_path / "mute"
+    mute.mkdir()
+    fake.put(TWO, "nvmlDeviceGetUUID", read_from(str(mute / "file")))
+    host = HungHost(str(mute))
+    try:
+        document = snapshot(fingerprint, before=host.enter)
+        assert {section["outcome"] for section in document["sections"].values()} == {"ok"}
+        found = leaves(document, "gpu")
+        assert f"in nvmlDeviceGetUUID on {TWO}" in found[f"gpu/{TWO}/power_limit"].detail
+        [pid] = fake.processes()
+        assert stat(pid)[0] == "D"
+    finally:
+        host.end()
+    until(lambda: not fake.processes())

@@ -107,6 +107,7 @@ class Nvml:
 
     def __init__(self, lock: int, answers: int, inquiry: Mapping[str, Any]) -> None:
         self.lock = lock
+        self.holds_lock = True
         self.answers = answers
         self.inquiry = inquiry
         self.budget = inquiry["gpu_budget"]
@@ -151,6 +152,9 @@ class Nvml:
         self.say("", "nvmlInit", True)
 
     def close(self) -> None:
+        """The end of the process releases the GPUs too: where somebody else has the lock, perhaps hung, this is all."""
+        if not self.holds_lock and not self.locked():
+            return
         if self.opened:
             self.mark("", "nvmlShutdown")
             with suppress(pynvml.NVMLError):
@@ -321,12 +325,14 @@ class Nvml:
         self.end(how)
         self.mark("", "-")
         fcntl.flock(self.lock, fcntl.LOCK_UN)
+        self.holds_lock = False
 
     def locked(self) -> bool:
         deadline = time.monotonic() + LOCK_WAIT_SECONDS
         while time.monotonic() < deadline:
             with suppress(BlockingIOError):
                 fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.holds_lock = True
                 return True
             time.sleep(0.005)
         return False
