@@ -120,8 +120,18 @@ def under_keys_of(a: S, b: S, *, same_host: bool) -> tuple[S, tuple[Paired, ...]
             found = pair_devices(ours.items, theirs.items, same_host=same_host)
             pairs += found
             if keys := keys_of_b(found):
-                changes[field] = Map({keys.get(key, key): item for key, item in theirs.items.items()})
+                changes[field] = Map({keys.get(k, k): _under_keys(v, keys, theirs) for k, v in theirs.items.items()})
     return (msgspec.structs.replace(b, **changes) if changes else b), tuple(pairs)
+
+
+def _under_keys(item: S, keys: Mapping[str, str], devices: Map[Any]) -> S:
+    """What a device tells of each of the others is told under the keys of these, too."""
+    changes = {
+        field: Map({keys.get(key, key): value for key, value in of_others.items.items()})
+        for field in item.__struct_fields__
+        if isinstance(of_others := getattr(item, field), Map) and set(of_others.items) <= set(devices.items)
+    }
+    return msgspec.structs.replace(item, **changes) if changes else item
 
 
 def keys_of_b(pairing: Sequence[Paired]) -> Mapping[str, str]:

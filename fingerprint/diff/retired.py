@@ -1,4 +1,4 @@
-"""What a driver or kernel no longer reports. Its facts did not change: whoever reports them did."""
+"""What a driver or kernel no longer reports, or does not yet. Its facts did not change: whoever reports them did."""
 
 from typing import Any
 
@@ -12,6 +12,11 @@ REPORTERS = ("driver/module/version", "driver/nvml/driver_version", "kernel/rele
 
 def is_retired(value: Any) -> bool:
     return isinstance(value, Gap) and value.code == "retired"
+
+
+def is_up_to_the_reporter(value: Any) -> bool:
+    """Whether another release of who reports it may be why there is no value."""
+    return isinstance(value, Gap) and value.code in ("retired", "unsupported")
 
 
 def following_releases(fact: Fact) -> Fact:

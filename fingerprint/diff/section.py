@@ -5,15 +5,16 @@ that came or went consists of, and the key set that it came to, are told by that
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
-from fingerprint.diff.known import holds_devices, waits_to_settle
-from fingerprint.diff.pairing import SectionPair, keys_of_b, under_key_of_a, under_keys_of
-from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired
+from fingerprint.diff.known import UNIT_FACTS, holds_devices, waits_to_settle
+from fingerprint.diff.pairing import SectionPair, device_depth, keys_of_b, under_key_of_a, under_keys_of
+from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired, is_up_to_the_reporter
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
 from fingerprint.diff.tally import seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
@@ -175,8 +176,10 @@ class _Walk:
         before, after = _brief(before), _brief(after)
         if verdict == "not comparable":
             says = "the digests were made under two redaction keys"
+        if is_up_to_the_reporter(before) or is_up_to_the_reporter(after):
+            d = d._replace(fact=following_releases(d.fact))
         if is_retired(before) or is_retired(after):
-            d, says = d._replace(fact=following_releases(d.fact)), NO_LONGER if is_retired(after) else NEWLY
+            says = NO_LONGER if is_retired(after) else NEWLY
         return self._made(d, verdict, before, after, says)
 
     def _verdict(self, d: Difference) -> Verdict:
@@ -194,10 +197,19 @@ class _Walk:
         )  # fmt: skip
 
     def _fact(self, d: Difference) -> Fact:
-        """What was lost of others' dealings with a lost device is its consequence."""
+        """What others lost by a lost device is its consequence, and what another unit brought is that of the swap."""
         leaders = [item for item in self.lost if item[-1] in d.names[1:] and not is_below(d.names, [item])]
+        leaders += self._another_unit(d) if d.fact.kind == "identity" else []
         follows = (str(self.key.path(item)) for item in leaders)
         return msgspec.structs.replace(d.fact, follows=(*d.fact.follows, *follows)) if leaders else d.fact
+
+    def _another_unit(self, d: Difference) -> list[Names]:
+        """The facts, before this one, by which the slot is known to have another unit."""
+        device = d.names[: device_depth(self.probe.section) + 1]
+        if not any(pair.how == "slot has another unit" and pair.a == device[-1] for pair in self.pairing):
+            return []
+        before = takewhile(lambda name: name != d.names[-1], UNIT_FACTS)
+        return [(*device, name) for name in before]
 
     def _among(self, pattern: tuple[str | None, ...], verdict: Verdict) -> int:
         if None not in pattern:

@@ -92,6 +92,8 @@ def _outcome(d: Difference, x: State, y: State) -> str:
     same = d.before == d.after or within_tolerance(d.fact, d.before, d.after)
     if x.settled and y.settled:
         return "equal" if same else "changed"
+    if isinstance(d.before, Gap) or isinstance(d.after, Gap):
+        return "unknown"
     return "alike" if same else "unlike"
 
 
