@@ -37,11 +37,12 @@ How = Literal[
 
 
 class Paired(msgspec.Struct, frozen=True):
-    """Which device or process of A was compared with which of B; empty where there is none."""
+    """Which device or process of A was compared with which of B; empty where there is none. area: a device's."""
 
     a: str
     b: str
     how: How
+    area: str = ""
 
 
 class Unsteady(msgspec.Struct, frozen=True):
@@ -56,6 +57,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern  names with None for a device's key
     item     the innermost collection key among names
+    now      the item's key in B, where B has it under another one: a command of today is about that one
     among    how many of B (of A, where it vanished) have the fact, this one included
     context  never a suspect
     """
@@ -64,6 +66,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     names: Names
     pattern: tuple[str | None, ...]
     item: str = ""
+    now: str = ""
     fact: Fact
     verdict: Verdict
     before: Any

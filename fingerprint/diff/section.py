@@ -18,6 +18,7 @@ from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_re
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
 from fingerprint.diff.tally import seen_in
 from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
+from fingerprint.diff.why_dark import why_dark
 from fingerprint.lost import is_below, is_whole, told_whole, went_dark
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
 from fingerprint.sections import Blob, blob_of, seen
@@ -118,7 +119,7 @@ class _Walk:
             changes=(*changed, *self._unsteady(), *self._of_states(states)),
             not_known=tuple(self._unknown([d for d in differing if is_unknown(d)], lost, states)),
             ruled_out=self._seen_equal(found, lost) + sum(seen(d.before) for d in equal) + len(states.equal),
-            pairing=self.pairing,
+            pairing=tuple(msgspec.structs.replace(pair, area=self.key.area) for pair in self.pairing),
         )
 
     def _seen_equal(self, found: Sequence[Difference], lost: Sequence[Names]) -> int:
@@ -180,6 +181,8 @@ class _Walk:
             d = d._replace(fact=following_releases(d.fact))
         if is_retired(before) or is_retired(after):
             says = NO_LONGER if is_retired(after) else NEWLY
+        if verdict == "went dark":
+            says = says or why_dark(self.standing[1], self.probe.section, tuple(map(self._now, d.names)))
         return self._made(d, verdict, before, after, says)
 
     def _verdict(self, d: Difference) -> Verdict:
@@ -191,10 +194,14 @@ class _Walk:
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
         temporary = self.key.is_descendant and only_temporary(before, after)
         return Change(
-            key=self.key, names=d.names, pattern=d.pattern, item=d.item, fact=self._fact(d), verdict=verdict,
-            before=before, after=after, among=self._among(d.pattern, verdict), context=d.fact.context or temporary,
+            key=self.key, names=d.names, pattern=d.pattern, item=d.item, now=self._now(d.item), fact=self._fact(d),
+            verdict=verdict, before=before, after=after, among=self._among(d.pattern, verdict),
+            context=d.fact.context or temporary,
             says="only paths below folders for temporary files differ" if temporary else says,
         )  # fmt: skip
+
+    def _now(self, item: str) -> str:
+        return next((theirs for theirs, ours in keys_of_b(self.pairing).items() if ours == item), item)
 
     def _fact(self, d: Difference) -> Fact:
         """What others lost by a lost device is its consequence, and what another unit brought is that of the swap."""

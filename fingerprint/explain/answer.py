@@ -39,13 +39,15 @@ def headline(
     return f"{start}{otherwise}{waited}{_doubt(metrics)}."
 
 
-def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange]) -> str:
+def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange], moved: str) -> str:
     """What has to be known before any answer: sentences, or nothing."""
     said = []
     if same.same_workload is False:
         said.append("Not the same experiment. ")
     if not same.same_host:
         said.append("Not the same host. ")
+    if moved:
+        said.append(f"{moved} ")
     if not _moved(metrics) and (ends := unlike_ends(a, b)):
         said.append(f"{ends}. ")
     return "".join(said)

@@ -16,7 +16,7 @@ from fingerprint.explain.notable import notable, over_devices
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
-from fingerprint.explain.sameness import comparable
+from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
@@ -93,7 +93,9 @@ def _answers(
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
     return Diff(
         schema=SCHEMA,
-        headline=headline(foreword(a, b, same, metrics), metrics, suspects, told, otherwise, told_first(held)),
+        headline=headline(
+            foreword(a, b, same, metrics, moved(changes)), metrics, suspects, told, otherwise, told_first(held)
+        ),
         a=side_of(a),
         b=side_of(b),
         comparable=same,

@@ -1,11 +1,14 @@
 """Was it the same experiment?"""
 
+from collections.abc import Iterator
 from typing import Any
 
-from fingerprint.diff.changes import Changes
+from fingerprint.diff.changes import Changes, How
 from fingerprint.diff.verdicts import two_keys
 from fingerprint.explain.contract import Comparable
 from fingerprint.explain.subject import Subject, unlike_ends
+
+GPU = "gpu"
 
 
 def comparable(a: Subject, b: Subject, changes: Changes) -> Comparable:
@@ -16,12 +19,39 @@ def comparable(a: Subject, b: Subject, changes: Changes) -> Comparable:
     crossed = _crossed(a, b, changes) if host else ()
     return Comparable(
         same_host=host,
-        same_gpus=None,
+        same_gpus=_gpus(changes),
         same_workload=workload,
         same_command=command,
         epochs_crossed=crossed,
-        says=" ".join(_sentences(a, b, host, command, workload)),
+        says=" ".join(filter(None, (*_sentences(a, b, host, command, workload), *_of_gpus(changes)))),
     )
+
+
+def moved(changes: Changes) -> str:
+    """That GPUs sit in other slots: nothing else may have changed, and yet the host is wired otherwise."""
+    return _counted(changes, "unit moved", "is in another slot", "are in other slots")
+
+
+def _gpus(changes: Changes) -> bool | None:
+    """Whether they are the same units, wherever they sit."""
+    hows = {pair.how for pair in changes.pairing if pair.area == GPU}
+    if hows - {"same slot and unit", "unit moved", "same slot"}:
+        return False
+    return None if "same slot" in hows or not hows else True
+
+
+def _of_gpus(changes: Changes) -> Iterator[str]:
+    if any(pair.area == GPU and pair.how == "paired by order" for pair in changes.pairing):
+        yield "Its GPUs are compared in the order of their slots."
+    yield moved(changes)
+    yield _counted(changes, "slot has another unit", "was exchanged for another", "were exchanged for others")
+    yield _counted(changes, "only in a", "is there in A only", "are there in A only")
+    yield _counted(changes, "only in b", "is there in B only", "are there in B only")
+
+
+def _counted(changes: Changes, how: How, one: str, many: str) -> str:
+    count = sum(pair.area == GPU and pair.how == how for pair in changes.pairing)
+    return f"{count} GPU{'s' * (count > 1)} {one if count == 1 else many}." if count else ""
 
 
 def _command(a: Subject, b: Subject) -> bool | None:

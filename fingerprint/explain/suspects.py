@@ -66,9 +66,14 @@ def restore(folded: Folded) -> str | None:
     if not template or None in values:
         return None
     remark = f" # {remark}" if remark else ""
-    commands = dict.fromkeys(_filled(template, c.item, v or "") for c, v in zip(folded.changes, values, strict=True))
+    commands = dict.fromkeys(
+        _filled(template, c.now or c.item, v or "") for c, v in zip(folded.changes, values, strict=True)
+    )
     if len(commands) > _COMMANDS_SHOWN and len(set(values)) == 1:
-        return _over(template.replace("{value}", quote(values[0] or "")), [c.item for c in folded.changes]) + remark
+        return (
+            _over(template.replace("{value}", quote(values[0] or "")), [c.now or c.item for c in folded.changes])
+            + remark
+        )
     shown = list(commands)[:_COMMANDS_SHOWN]
     more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
     return "; ".join(shown) + (more or remark)

@@ -179,11 +179,13 @@ def _changes(title: str, changes: Iterable[ChangedFact]) -> Iterator[ConsoleRend
     if not found:
         return
     yield heading(title)
-    yield from rows([_change(change) for change in found[:SHOWN]], indent=2)
+    above = ("", *(change.says for change in found))
+    yield from rows([_change(change, above[at]) for at, change in enumerate(found[:SHOWN])], indent=2)
     yield from _left_out(len(found))
 
 
-def _change(change: ChangedFact) -> tuple[Text, Text]:
+def _change(change: ChangedFact, above: str) -> tuple[Text, Text]:
+    """above: what the line above says, which is not said again."""
     words = Text(_values(change))
     if change.verdict not in ("changed", DURING):
         words.append(f"  {change.verdict}", "yellow")
@@ -191,7 +193,7 @@ def _change(change: ChangedFact) -> tuple[Text, Text]:
         words.append(f"  on {change.on}", LABEL)
     if change.context:
         words.append("  context", LABEL)
-    if change.says:
+    if change.says and change.says != above:
         words.append("\n").append_text(said(change.says, LABEL))
     return said(change.fact, LABEL if change.context else FACT), words
 
