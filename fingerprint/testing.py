@@ -171,15 +171,20 @@ def anonymised(answers: Answers, stand_ins: Mapping[str, str] | None = None) -> 
     """The answers with stand-ins for what names a machine, its network or its people.
 
     The host's name becomes `host`; MAC and IPv4 addresses, UUIDs, GUIDs, machine ids, serial numbers of
-    /proc/cpuinfo and names under /home become numbered stand-ins, the same one wherever the same value stood.
-    Words that carry a secret (a password in a URL, a token) become `redacted`. `stand_ins` adds words to replace.
+    /proc/cpuinfo, of boards and of their chassis, and names under /home become numbered stand-ins, the same one
+    wherever the same value stood. Words that carry a secret (a password in a URL, a token) become `redacted`.
+    `stand_ins` adds words to replace.
     """
-    words = {**_hostname(answers), **(stand_ins or {})}
+    words = {**_hostname(answers), **_unit_numbers(answers), **(stand_ins or {})}
     replace = _Replacing(words)
     return {
-        (call, replace(key)): _answer(call, _mapped(msgspec.to_builtins(_without_secret(key, answer)), replace))
+        (call, replace(key)): _answer(call, _mapped(_cluster_named(_plain(key, answer), replace), replace))
         for (call, key), answer in sorted(answers.items(), key=lambda item: item[0])
     }
+
+
+def _plain(key: str, answer: Any) -> Any:
+    return msgspec.to_builtins(_without_secret(key, answer))
 
 
 def _without_secret(key: str, answer: Any) -> Any:
@@ -190,6 +195,27 @@ def _without_secret(key: str, answer: Any) -> Any:
 def _hostname(answers: Answers) -> dict[str, str]:
     name = answers.get(("text", HOSTNAME))
     return {name.strip(): "host"} if isinstance(name, str) and name.strip() not in ("", "(none)") else {}
+
+
+def _unit_numbers(answers: Answers) -> dict[str, str]:
+    """What NVML tells of a unit that has no form of its own: known by the call, or by the member of a struct."""
+    found: dict[str, str] = {}
+    for (call, key), answer in sorted(answers.items(), key=lambda item: item[0]):
+        told = answer if isinstance(answer, dict) else {key.rpartition(" ")[2]: answer}
+        for name, value in told.items() if call == "nvml" else ():
+            if name in _UNITS and isinstance(value, str) and len(value) >= LEAST_OF_A_NUMBER and value.strip("0"):
+                found.setdefault(value, _UNITS[name].format(len(found) + 1))
+    return found
+
+
+def _cluster_named(answer: Any, change: Callable[[str], str]) -> Any:
+    """A fabric's UUID comes as its 16 bytes; all zero is none."""
+    octets = answer.get(CLUSTER) if isinstance(answer, dict) else None
+    if not octets or not any(octets):
+        return answer
+    text = bytes(octets).hex()
+    named = change("-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:])))
+    return {**answer, CLUSTER: list(bytes.fromhex(named.replace("-", "")))}
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
@@ -211,6 +237,16 @@ _NAMING: Mapping[str, str] = {
     r"(?<=identification = )\w+": "{:06x}",
     r"(?<=^Serial\t\t: )\w+": "{:016x}",
 }
+
+_UNITS: Mapping[str, str] = {
+    "nvmlDeviceGetSerial": "16{:011d}",
+    "chassisSerialNumber": "18{:011d}",
+    "ibGuid": "{:016x}",
+    "rackGuid": "{:016x}",
+}
+CLUSTER = "clusterUuid"
+LEAST_OF_A_NUMBER = 6
+"""A shorter one names nobody, and stands in many a text by chance."""
 
 
 class _Replacing:

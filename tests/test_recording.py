@@ -170,6 +170,56 @@ def test_what_names_a_machine_or_its_people_gets_stand_ins() -> None:
     }
 
 
+def of_board(serial: str, uuid: str, cluster: list[int]) -> dict[tuple[str, str], object]:
+    fabric = {"state": 3, "clusterUuid": cluster}
+    platform = {
+        "ibGuid": "\\xfe\\x80\\x01",
+        "rackGuid": "7hx",
+        "chassisSerialNumber": "2507816907154",
+        "slotNumber": 25,
+    }
+    return {
+        ("nvml", "0000:17:00.0 nvmlDeviceGetSerial"): serial,
+        ("nvml", "0000:17:00.0 nvmlDeviceGetUUID"): f"GPU-{uuid}",
+        ("nvml", "0000:17:00.0 nvmlDeviceGetGpuFabricInfoV"): fabric,
+        ("nvml", "0000:17:00.0 nvmlDeviceGetPlatformInfo"): platform,
+        ("nvml", "0000:17:00.0 nvmlDeviceGetClockInfo(1)"): 1980,
+        ("nvml", "0000:17:00.0 nvmlDeviceGetBoardPartNumber"): "692-2G520-0200-000",
+        ("text", "/var/log/inventory"): f"board {serial} is GPU-{uuid}\n",
+    }
+
+
+def test_what_names_a_board_its_chassis_or_its_fabric_gets_stand_ins() -> None:
+    uuid = "79497437-2081-51df-d5d8-04bbee59c2f2"
+    shown = anonymised(of_board("1650000012345", uuid, list(bytes.fromhex(uuid.replace("-", "")))))
+    named = "00000000-0000-4000-8000-000000000001"
+    assert shown == {
+        ("nvml", "0000:17:00.0 nvmlDeviceGetSerial"): "1600000000003",
+        ("nvml", "0000:17:00.0 nvmlDeviceGetUUID"): f"GPU-{named}",
+        ("nvml", "0000:17:00.0 nvmlDeviceGetGpuFabricInfoV"): {
+            "state": 3, "clusterUuid": list(bytes.fromhex(named.replace("-", ""))),
+        },
+        ("nvml", "0000:17:00.0 nvmlDeviceGetPlatformInfo"): {
+            "ibGuid": "0000000000000001", "rackGuid": "7hx", "chassisSerialNumber": "1800000000002", "slotNumber": 25,
+        },
+        ("nvml", "0000:17:00.0 nvmlDeviceGetClockInfo(1)"): 1980,
+        ("nvml", "0000:17:00.0 nvmlDeviceGetBoardPartNumber"): "692-2G520-0200-000",
+        ("text", "/var/log/inventory"): f"board 1600000000003 is GPU-{named}\n",
+    }  # fmt: skip
+
+
+def test_a_board_without_a_serial_number_and_a_fabric_without_a_name_stay_so() -> None:
+    without = of_board("0000000000000", "00000000-0000-0000-0000-000000000000", [0] * 16)
+    shown = anonymised(without)
+    for call in ("nvmlDeviceGetSerial", "nvmlDeviceGetGpuFabricInfoV"):
+        assert shown["nvml", f"0000:17:00.0 {call}"] == without["nvml", f"0000:17:00.0 {call}"]
+
+
+def test_why_a_serial_number_is_missing_is_no_serial_number() -> None:
+    answers = {("nvml", "0000:17:00.0 nvmlDeviceGetSerial"): Gap("lost", "nvmlDeviceGetSerial: GPU is lost (NVML 15)")}
+    assert anonymised(answers) == answers
+
+
 def test_one_value_has_one_stand_in_wherever_it_stands() -> None:
     mac, other = "b8:59:9f:aa:bb:cc", "b8:59:9f:aa:bb:cd"
     texts = anonymised({("text", "/a"): f"{mac} {other}", ("text", "/b"): f"{other} {mac}"})
