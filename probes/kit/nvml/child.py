@@ -1,31 +1,32 @@
 """The process that calls NVML. It is exec'd by its path, and may be left behind: a call that never returns, or
 crashes the interpreter, takes nobody with it.
 
-    python -I -S child.py PYNVML_FOLDER LIBRARY LOCK_FD ANSWERS_FD snapshot|sample  < inquiry
+    python -I -S child.py PYNVML_FOLDER LIBRARY LOCK_FD ANSWERS_FD GPU_BUDGET snapshot|sample [DEVICE...]
 
-The inquiry is one line of JSON. Every answer is a line, [device, key, value] or [device, key, null, code, words],
-written before the next call is made; before each call, the lock's file is told which one it is. Answers go into a
-file in memory: a pipe would wake its reader for each of thousands. On standard output stands only `end`, or `busy`
-where somebody else has the lock. In mode `sample` each further line of standard input asks for a sample, whose
-answers replace the last one's; the end of it, or SIGTERM, releases the GPUs.
+What is asked stands in inquiry.py. Every answer is a line of JSON, [device, key, value] or [device, key, null, code,
+words], written before the next call is made; before each call, the lock's file is told which one it is. Answers go
+into a file in memory: a pipe would wake its reader for each of thousands. On standard output stands only `end`, or
+`busy` where somebody else has the lock. In mode `sample` each line of standard input asks for a sample, whose answers
+replace the last one's; the end of it, or SIGTERM, releases the GPUs.
 
-No setter of NVML is named here or in the inquiry.
+No setter of NVML is named here or in the inquiry. What is imported is a good part of what a snapshot of a GPU host
+costs: a module that brings many others is left out where little of it is needed.
 """
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # signal's enumerations bring enum
 import fcntl
-import json
+import gc
 import os
 import resource
-import signal
 import sys
 import time
 import types
 from contextlib import suppress
 from ctypes import CDLL
 
-TYPE_CHECKING = False  # importing typing would cost a tenth of all this
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
@@ -34,28 +35,42 @@ if TYPE_CHECKING:
 
 
 def _find_library(name: str) -> str | None:
-    """In place of ctypes.util's until somebody calls it: nvidia-ml-py imports it for other systems' sake, and it
-    brings shutil, tempfile and subprocess, a third of the whole start."""
+    """ctypes.util's own, from its first call on: it brings shutil, tempfile and subprocess."""
     del sys.modules["ctypes.util"]
     from ctypes.util import find_library
 
     return find_library(name)
 
 
+def _capwords(text: str, sep: str) -> str:
+    """string's own brings re."""
+    return sep.join(map(str.capitalize, text.split(sep)))
+
+
+def _stand_in(name: str, **members: object) -> None:
+    """A module of which nvidia-ml-py uses no more than this."""
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update(members)
+
+
 if __name__ == "__main__":
+    gc.disable()  # it lives for a moment, and makes no cycles that matter
     # -S leaves site-packages out, and with it what a .pth file would do here.
     sys.path += [sys.argv[1], __file__.rpartition("/probes/")[0]]
-    sys.modules["ctypes.util"] = types.ModuleType("ctypes.util")
-    sys.modules["ctypes.util"].find_library = _find_library  # type: ignore[attr-defined]
+    _stand_in("ctypes.util", find_library=_find_library)
+    _stand_in("string", capwords=_capwords)
 
 import pynvml  # noqa: E402
 
-from probes.kit.nvml.getters import NO_FUNCTION, getter, key_of, number, plain, slot  # noqa: E402
+from probes.kit.nvml import inquiry  # noqa: E402
+from probes.kit.nvml.getters import NO_FUNCTION, getter, json_of, number, plain, slot  # noqa: E402
+from probes.kit.nvml.inquiry import FIELDS, key_of  # noqa: E402
+
+sys.modules.pop("string", None)  # whoever else asks for it gets it whole
 
 LOCK_WAIT_SECONDS = 0.1
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
 LAZY = 1  # NVML_INIT_FLAG_NO_GPUS: no failure where there are none; GPUs are attached by their handles
-FIELDS = "nvmlDeviceGetFieldValues"
 
 
 class Told(Exception):
@@ -67,29 +82,31 @@ class Released(Exception):
 
 
 class Asked:
-    """A call of the inquiry, ready to be made. key: of its answer; keys, fields: of each field that it asks for."""
+    """A call, ready to be made. keys: of its answer; where it asks for fields, of each."""
 
-    def __init__(self, name: str, args: Sequence[Any], function: Callable[..., Any] | None) -> None:
-        self.name, self.args, self.function = name, args, function
-        self.key = key_of(name, args)
+    def __init__(self, name: str, args: Sequence[Any]) -> None:
+        self.name, self.args = name, args
+        self.keys = [key_of(name, tuple(args))]
+        self.function = getter(name, inquiry.FALLBACKS.get(name))
         if name == FIELDS:
-            self.fields = [(field, 0) if isinstance(field, int) else tuple(field) for field in args]
-            self.keys = [key_of(name, (field, scope) if scope else (field,)) for field, scope in self.fields]
+            fields = [(field, 0) if isinstance(field, int) else field for field in args]
+            self.args = (fields,)
+            self.keys = [key_of(name, (field, scope) if scope else (field,)) for field, scope in fields]
 
 
 def main() -> None:
-    library, lock, answers, mode = sys.argv[2:6]
+    library, lock, answers, budget, mode, *devices = sys.argv[2:]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The client of nvidia-persistenced allocates by this limit: 52 GB were seen (NVIDIA/nvidia-container-toolkit#1053).
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, soft if soft > 0 else 1024), hard))
-    nvml = Nvml(int(lock), int(answers), json.loads(sys.stdin.readline()))
+    nvml = Nvml(int(lock), int(answers), float(budget), devices)
     signal.signal(signal.SIGTERM, nvml.release)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         nvml.open(library)
         (nvml.snapshot if mode == "snapshot" else nvml.sample)()
     except Told as told:
-        nvml.fail("", "nvmlInit", told)
+        nvml.fail("", ["nvmlInit"], told)
         nvml.end("end")
     except (Released, BrokenPipeError):
         pass
@@ -101,20 +118,21 @@ def main() -> None:
 class Nvml:
     """One life of the library: opened, asked, shut down."""
 
-    devices: dict[str, Any]  # key -> handle
+    handles: dict[str, Any]  # device -> handle
     spent: dict[str, float]  # device -> seconds
     known_words: dict[int, str]  # return code -> NVML's text
 
-    def __init__(self, lock: int, answers: int, inquiry: Mapping[str, Any]) -> None:
+    def __init__(self, lock: int, answers: int, budget: float, devices: Sequence[str]) -> None:
+        """budget: seconds for the calls about one GPU. devices: those to attach; none: all that NVML lists."""
         self.lock = lock
         self.holds_lock = True
         self.answers = answers
-        self.inquiry = inquiry
-        self.budget = inquiry["gpu_budget"]
+        self.budget = budget
+        self.devices = devices
         self.released = False
         self.idle = False
         self.opened = False
-        self.devices = {}
+        self.handles = {}
         self.spent = {}
         self.known_words = {}
         self.pid = os.getpid()
@@ -126,12 +144,13 @@ class Nvml:
             raise Released
 
     def say(self, device: str, key: str, value: object) -> None:
-        text = value if type(value) is int else json.dumps(value)
-        os.write(self.answers, f'["{device}","{key}",{text}]\n'.encode())
+        self.write(_answer(device, key, value))
 
-    def fail(self, device: str, key: str, told: Told) -> None:
-        code, words = told.args
-        os.write(self.answers, f'["{device}","{key}",null,{code},{json.dumps(words)}]\n'.encode())
+    def fail(self, device: str, keys: Iterable[str], told: Told) -> None:
+        self.write("".join(_failure(device, key, *told.args) for key in keys))
+
+    def write(self, lines: str) -> None:
+        os.write(self.answers, lines.encode())
 
     def end(self, how: str) -> None:
         os.write(1, how.encode() + b"\n")
@@ -183,9 +202,7 @@ class Nvml:
         try:
             return self.timed(device, keys[0], function, *args)
         except Told as told:
-            for key in keys:
-                self.fail(device, key, told)
-            return None
+            return self.fail(device, keys, told)
 
     def timed(self, device: str, key: str, function: Callable[..., Any], *args: Any) -> Any:
         spent = self.spent.get(device, 0.0)
@@ -198,49 +215,47 @@ class Nvml:
         finally:
             self.spent[device] = spent + time.monotonic() - began
 
-    def asked(self, calls: Iterable[Sequence[Any]]) -> list[Asked]:
-        """The calls of the inquiry, ready to be made of any device."""
-        older = self.inquiry["fallbacks"]
-        return [Asked(name, args, None if name == FIELDS else getter(name, older.get(name))) for name, args in calls]
-
-    def get(self, device: str, handle: Any, call: Asked) -> Any:
+    def get(self, device: str, call: Asked, *handle: Any) -> Any:
         """One getter's answer, told; the system's have no handle."""
         if call.name == FIELDS:
-            return self.fields(device, handle, call)
+            return self.fields(device, call, *handle)
         if call.function is None:
-            return self.fail(device, call.key, Told(NO_FUNCTION, "this nvidia-ml-py does not know it"))
-        value = self.ask(device, [call.key], call.function, *(() if handle is None else (handle,)), *call.args)
+            return self.fail(device, call.keys, Told(NO_FUNCTION, "this nvidia-ml-py does not know it"))
+        value = self.ask(device, call.keys, call.function, *handle, *call.args)
         if value is not None:
             value = plain(value)
-            self.say(device, call.key, value)
+            self.say(device, call.keys[0], value)
         return value
 
-    def fields(self, device: str, handle: Any, call: Asked) -> Known:
+    def fields(self, device: str, call: Asked, handle: Any) -> Known:
         """Many field values by one call; each is told under its own key."""
         found: Known = {}
-        answer = self.ask(device, call.keys, pynvml.nvmlDeviceGetFieldValues, handle, call.fields) or ()
+        lines = []
+        answer = self.ask(device, call.keys, pynvml.nvmlDeviceGetFieldValues, handle, *call.args) or ()
         for key, value in zip(call.keys, answer, strict=False):
             if value.nvmlReturn:
-                self.fail(device, key, Told(value.nvmlReturn, self.words(value.nvmlReturn)))
+                lines.append(_failure(device, key, value.nvmlReturn, self.words(value.nvmlReturn)))
             elif (told := number(value)) is None:
-                self.fail(device, key, Told(NOT_NVML, f"a value of type {value.valueType} that is no number"))
+                lines.append(_failure(device, key, NOT_NVML, f"a value of type {value.valueType} that is no number"))
             else:
                 found[key] = told
-                self.say(device, key, told)
+                lines.append(_answer(device, key, told))
+        self.write("".join(lines))
         return found
 
     def attach(self) -> None:
         """Handles of the devices that the inquiry names; of all, where it names none."""
-        if named := self.inquiry["devices"]:
-            handles = [(name, pynvml.nvmlDeviceGetHandleByPciBusId, name.encode()) for name in named]
+        handles: list[tuple[str, Callable[[Any], Any], Any]]
+        if self.devices:
+            handles = [(name, pynvml.nvmlDeviceGetHandleByPciBusId, name.encode()) for name in self.devices]
         else:
             count = self.ask("", ["nvmlDeviceGetCount"], pynvml.nvmlDeviceGetCount) or 0
             handles = [(f"index {i}", pynvml.nvmlDeviceGetHandleByIndex, i) for i in range(count)]
         for name, function, argument in handles:
             handle = self.ask(name, ["nvmlDeviceGetHandle"], function, argument)
             if handle is not None:
-                device = name if named else self.slot(name, handle)
-                self.devices[device] = handle
+                device = name if self.devices else self.slot(name, handle)
+                self.handles[device] = handle
                 self.say(device, "nvmlDeviceGetHandle", True)
 
     def slot(self, name: str, handle: Any) -> str:
@@ -248,58 +263,58 @@ class Nvml:
         return name if pci is None else slot(plain(pci.busId))
 
     def snapshot(self) -> None:
-        for call in self.asked(self.inquiry["system"]):
-            self.get("", None, call)
+        for call in _ready(inquiry.SYSTEM):
+            self.get("", call)
         self.attach()
-        known: dict[str, Known] = {device: {} for device in self.devices}
-        for phase in self.inquiry["phases"]:
-            calls = self.asked(phase)
-            for device, handle in self.devices.items():
+        known: dict[str, Known] = {device: {} for device in self.handles}
+        for phase in inquiry.SNAPSHOT_PHASES:
+            calls = _ready(phase)
+            for device, handle in self.handles.items():
                 for call in calls:
-                    value = self.get(device, handle, call)
+                    value = self.get(device, call, handle)
                     known[device].update(value if call.name == FIELDS else {call.name: value})
         self.mig(known)
         self.links(known)
         self.pairs()
-        for device in self.devices:
+        for device in self.handles:
             self.say(device, "spent", round(self.spent[device] * 1000, 3))
         self.end("end")
 
     def mig(self, known: Mapping[str, Known]) -> None:
-        calls = self.asked(self.inquiry["mig_device"])
-        for device, handle in self.devices.items():
+        calls = _ready(inquiry.MIG_DEVICE)
+        for device, handle in self.handles.items():
             mode = known[device].get("nvmlDeviceGetMigMode")
             most = known[device].get("nvmlDeviceGetMaxMigDeviceCount") if mode and mode[0] else 0
             for index in range(most or 0):
                 key = key_of("nvmlDeviceGetMigDeviceHandleByIndex", (index,))
                 instance = self.ask(device, [key], pynvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
                 for call in calls if instance is not None else ():
-                    self.get(f"{device}/mig/{index}", instance, call)
+                    self.get(f"{device}/mig/{index}", call, instance)
 
     def links(self, known: Mapping[str, Known]) -> None:
-        count_of = key_of(FIELDS, (self.inquiry["link_count_field"],))
-        counts = {device: known[device].get(count_of) or 0 for device in self.devices}
-        names, fields = self.inquiry["link"], self.inquiry["link_fields"]
+        count_of = key_of(FIELDS, (inquiry.LINK_COUNT_FIELD,))
+        counts = {device: known[device].get(count_of) or 0 for device in self.handles}
         for link in range(max(counts.values(), default=0)):
-            calls = self.asked([*((name, [link]) for name in names), (FIELDS, [(field, link) for field in fields])])
-            for device, handle in self.devices.items():
+            fields = [(field, link) for field in inquiry.LINK_FIELDS]
+            calls = _ready([*((name, (link,)) for name in inquiry.LINK), (FIELDS, fields)])
+            for device, handle in self.handles.items():
                 for call in calls if link < counts[device] else ():
-                    self.get(device, handle, call)
+                    self.get(device, call, handle)
 
     def pairs(self) -> None:
-        names = sorted(self.devices)
+        names = sorted(self.handles)
         for at, device in enumerate(names):
             for other in names[at + 1 :]:
-                both = self.devices[device], self.devices[other]
-                for name, args in self.inquiry["peer"]:
+                for name, args in inquiry.PEER:
                     key = key_of(name, (other, *args))
+                    both = self.handles[device], self.handles[other]
                     value = self.ask(device, [key], getattr(pynvml, name), *both, *args)
                     if value is not None:
                         self.say(device, key, plain(value))
 
     def sample(self) -> None:
         self.attach()
-        calls = self.asked(self.inquiry["sample"])
+        calls = _ready(inquiry.SAMPLE)
         self.pause("end")
         while self.asked_again():
             if not self.locked():
@@ -307,9 +322,9 @@ class Nvml:
                 continue
             self.spent.clear()
             os.ftruncate(self.answers, os.lseek(self.answers, 0, os.SEEK_SET))
-            for device, handle in self.devices.items():
+            for device, handle in self.handles.items():
                 for call in calls:
-                    self.get(device, handle, call)
+                    self.get(device, call, handle)
             self.pause("end")
 
     def asked_again(self) -> bool:
@@ -336,6 +351,18 @@ class Nvml:
                 return True
             time.sleep(0.005)
         return False
+
+
+def _ready(calls: Iterable[tuple[str, Sequence[Any]]]) -> list[Asked]:
+    return [Asked(name, args) for name, args in calls]
+
+
+def _answer(device: str, key: str, value: Any) -> str:
+    return f'["{device}","{key}",{json_of(value)}]\n'
+
+
+def _failure(device: str, key: str, code: int, words: str) -> str:
+    return f'["{device}","{key}",null,{code},{json_of(words)}]\n'
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import pynvml
 
 TYPE_CHECKING = False  # importing typing would cost a tenth of all this
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 NO_FUNCTION, VERSION_MISMATCH = 13, 25
+JSON_WORDS = {None: "null", True: "true", False: "false"}
 VALUE_TYPES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # NVML_VALUE_TYPE_*
 
 
@@ -23,10 +24,6 @@ def slot(bus_id: str) -> str:
     """The kernel's name of a PCI address: NVML writes the domain with eight digits, and capitals."""
     domain, _, rest = bus_id.partition(":")
     return f"{int(domain, 16):04x}:{rest.lower()}"
-
-
-def key_of(name: str, args: Sequence[Any] = ()) -> str:
-    return f"{name}({','.join(map(str, args))})" if args else name
 
 
 def plain(value: Any) -> Any:
@@ -47,6 +44,25 @@ def plain(value: Any) -> Any:
 def _of_field(struct: ctypes.Structure, name: str, kind: Any) -> Any:
     value = ctypes.Structure.__getattribute__(struct, name)  # nvidia-ml-py's raises for bytes that are no UTF-8
     return ord(value) if kind is ctypes.c_char else plain(value)  # a number of one byte, as nvml.h has it
+
+
+def json_of(value: Any) -> str:
+    """Of what `plain` returns. The module json is imported for text that needs it alone: its own imports take as long
+    as a thousand answers."""
+    if isinstance(value, str):
+        bare = value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
+        return f'"{value}"' if bare else _escaped(value)
+    if isinstance(value, list):
+        return f"[{','.join(map(json_of, value))}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{json_of(name)}:{json_of(item)}' for name, item in value.items())}}}"
+    return JSON_WORDS[value] if value is None or value is True or value is False else repr(value)
+
+
+def _escaped(text: str) -> str:
+    import json
+
+    return json.dumps(text)
 
 
 def number(field: Any) -> int | float | None:

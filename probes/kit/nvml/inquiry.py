@@ -7,9 +7,13 @@ What is left out: setters, all of them; nvmlDeviceGetPcieThroughput, which sleep
 needs a second handle or an event set.
 """
 
-from typing import Final, Union
+from __future__ import annotations
 
-Argument = Union[int, str, tuple[int, int]]  # a string is the key of another device, a pair a field with its scope
+TYPE_CHECKING = False  # importing typing would cost the process that calls NVML a tenth of its start
+if TYPE_CHECKING:
+    from typing import Final
+
+Argument = int | str | tuple[int, int]  # a string is the key of another device, a pair a field with its scope
 Called = tuple[str, tuple[Argument, ...]]
 
 FIELDS: Final = "nvmlDeviceGetFieldValues"

@@ -15,7 +15,6 @@ import msgspec
 
 from probes.kit.child import Talker
 from probes.kit.facts import Gap, Seen
-from probes.kit.nvml import inquiry
 from probes.kit.nvml.errors import gap_of
 from probes.kit.nvml.lock import Held, acquire, read_mark, usual_place
 from probes.kit.nvml.options import Options
@@ -178,11 +177,10 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         answers = os.memfd_create("nvml-answers")
         folder = os.path.dirname(found.origin)
-        argv = [sys.executable, "-I", "-S", CHILD, folder, options.file, str(lock), str(answers), mode]
+        how = (folder, options.file, str(lock), str(answers), str(options.gpu_budget_s), mode)
+        argv = [sys.executable, "-I", "-S", CHILD, *how, *devices]
         path_of = {SEARCH_PATH: os.environ[SEARCH_PATH]} if SEARCH_PATH in os.environ else {}
-        talker = Talker(argv, [lock, answers], path_of)
-        talker.send(_question(devices, options))
-        return talker, marks, answers
+        return Talker(argv, [lock, answers], path_of), marks, answers
     except OSError as error:
         return Gap("failed", f"{sys.executable}: {error.strerror}")
     finally:
@@ -192,21 +190,3 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
 def _patience(options: Options) -> float:
     """For the lock, of which `acquire` may take twice as much: some of the pass's time is left for the pass."""
     return min(options.gpu_budget_s, options.budget_s / 3)
-
-
-def _question(devices: Sequence[str], options: Options) -> bytes:
-    return msgspec.json.encode(
-        {
-            "devices": devices,
-            "gpu_budget": options.gpu_budget_s,
-            "system": inquiry.SYSTEM,
-            "phases": inquiry.SNAPSHOT_PHASES,
-            "mig_device": inquiry.MIG_DEVICE,
-            "link": inquiry.LINK,
-            "link_fields": inquiry.LINK_FIELDS,
-            "link_count_field": inquiry.LINK_COUNT_FIELD,
-            "peer": inquiry.PEER,
-            "sample": inquiry.SAMPLE,
-            "fallbacks": inquiry.FALLBACKS,
-        }
-    )
