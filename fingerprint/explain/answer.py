@@ -14,6 +14,8 @@ MOVED = ("worse", "better")
 # `renice -n 0 -p PID`: whoever restores it knows which process.
 _TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
 _NAMED = 3
+WAS_THERE = "seen"
+"""What is told of a whole device or item, instead of all that it was."""
 
 
 def headline(
@@ -92,6 +94,22 @@ def _is_lost(after: Any) -> bool:
     return bool(last == {"gap": "lost"})
 
 
+def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
+    """What to do about the first suspect."""
+    fact = clean(first.facts[0])
+    if _is_lost(first.after):
+        return f"See in the kernel log why {fact} was lost, before anything is run on it again"
+    if first.restore and not _TO_FILL_IN.search(first.restore):
+        return f"Set the first suspect back and run again: {first.restore}"
+    if first.before == WAS_THERE:
+        return f"Find out why {fact} is no longer there, and run again once it is"
+    if first.after == WAS_THERE:
+        return f"Run again without {fact}, as in {a}"
+    if any(change.verdict == "grew" and change.suspect == first.rank for change in changes):
+        return f"Find out why {fact} grew: it stands still where all is well."
+    return f"Run again with {fact} as it was in {a}: {in_words(first.before)}"
+
+
 def next_steps(
     a: Subject,
     b: Subject,
@@ -100,14 +118,8 @@ def next_steps(
     changes: Sequence[ChangedFact],
     unknown: Sequence[Unknown],
 ) -> Iterator[str]:
-    if suspects and _is_lost(suspects[0].after):
-        yield f"See in the kernel log why {clean(suspects[0].facts[0])} was lost, before anything is run on it again"
-    elif suspects and suspects[0].restore and not _TO_FILL_IN.search(suspects[0].restore):
-        yield f"Set the first suspect back and run again: {suspects[0].restore}"
-    elif suspects and any(change.verdict == "grew" and change.suspect == 1 for change in changes):
-        yield f"Find out why {clean(suspects[0].facts[0])} grew: it stands still where all is well."
-    elif suspects:
-        yield f"Run again with {clean(suspects[0].facts[0])} as it was in {a.name}: {in_words(suspects[0].before)}"
+    if suspects:
+        yield _about(suspects[0], a.name, changes)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
         again = f"fingerprint run --name {b.last.opened.name} --repeat 3 -- {command_of(b.last)}"
         yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {again}"

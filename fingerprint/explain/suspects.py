@@ -12,6 +12,7 @@ from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
 from probes.kit.facts import Gap, Map, Redacted, Section
 
+NVML = ("nvmlDeviceGet", "NVML_FI_DEV_")
 NO_BOUND = "no bound known"
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -35,7 +36,7 @@ def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, 
         against=ranked.against,
         consequences=tuple(followers),
         bracket=bracket(change, a, b),
-        check=check(change),
+        check=check(ranked.change),
         restore=restore(ranked.change),
     )
 
@@ -53,9 +54,12 @@ def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
     return moment(earlier.last), moment(later.first)
 
 
-def check(change: Change) -> str:
+def check(folded: Folded) -> str:
     """How to read it now."""
+    change = folded.first
     source = change.fact.source
+    if source.startswith(NVML) and change.pattern.count(None) == 1:
+        return "nvidia-smi -q" + (f" -i {quote(change.now or change.item)}" if len(folded.changes) == 1 else "")
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 

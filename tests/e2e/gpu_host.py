@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -141,11 +142,16 @@ def _inside(found: Any) -> Mapping[str, Any]:
     return inside
 
 
-class Told(NamedTuple):
-    """What `diff` says, as JSON and as text."""
+class Told:
+    """What `diff a b` says, as JSON and, once it is asked for, as text."""
 
-    json: Mapping[str, Any]
-    text: str
+    def __init__(self, cli: "Cli", a: str, b: str) -> None:
+        self.json = cli.diff(a, b)
+        self._cli, self._sides = cli, (a, b)
+
+    @cached_property
+    def text(self) -> str:
+        return self._cli("diff", *self._sides, status=None).stdout
 
     @property
     def causes(self) -> dict[str, tuple[str, Any, Any]]:
@@ -220,9 +226,7 @@ class GpuHost:
 
     def diff(self, a: Snapshot | str, b: Snapshot | str) -> Told:
         before, after = (side if isinstance(side, str) else side.id for side in (a, b))
-        text = self.cli("diff", before, after, status=None)
-        assert text.stdout, text.stderr
-        return Told(self.cli.diff(before, after), text.stdout)
+        return Told(self.cli, before, after)
 
     def samples(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = json.loads(self.cli("show", name, "--format", "json").stdout)["samples"]
