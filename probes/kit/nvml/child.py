@@ -1,7 +1,7 @@
-"""The process that calls NVML. It is exec'd by its path, and may be left behind: a call that never returns, or
-crashes the interpreter, takes nobody with it.
+"""The process that calls NVML. It is exec'd, and may be left behind: a call that never returns, or crashes the
+interpreter, takes nobody with it.
 
-    python -I -S child.py PYNVML_FOLDER LIBRARY LOCK_FD ANSWERS_FD GPU_BUDGET snapshot|sample [DEVICE...]
+    start.py's START LIBRARY LOCK_FD ANSWERS_FD GPU_BUDGET snapshot|sample [DEVICE...]
 
 What is asked stands in inquiry.py. Every answer is a line of JSON, [device, key, value] or [device, key, null, code,
 words], written before the next call is made; before each call, the lock's file is told which one it is. Answers go
@@ -9,22 +9,25 @@ into a file in memory: a pipe would wake its reader for each of thousands. On st
 `busy` where somebody else has the lock. In mode `sample` each line of standard input asks for a sample, whose answers
 replace the last one's; the end of it, or SIGTERM, releases the GPUs.
 
-No setter of NVML is named here or in the inquiry. What is imported is a good part of what a snapshot of a GPU host
-costs: a module that brings many others is left out where little of it is needed.
+No setter of NVML is named here or in the inquiry.
 """
 
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # signal's enumerations bring enum
 import fcntl
-import gc
 import os
 import resource
 import sys
 import time
-import types
 from contextlib import suppress
 from ctypes import CDLL
+
+import pynvml
+
+from probes.kit.nvml import inquiry
+from probes.kit.nvml.getters import NO_FUNCTION, getter, json_of, number, plain, slot
+from probes.kit.nvml.inquiry import FIELDS, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,41 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Known = dict[str, Any]  # what one device answered: function -> value
-
-
-def _find_library(name: str) -> str | None:
-    """ctypes.util's own, from its first call on: it brings shutil, tempfile and subprocess."""
-    del sys.modules["ctypes.util"]
-    from ctypes.util import find_library
-
-    return find_library(name)
-
-
-def _capwords(text: str, sep: str) -> str:
-    """string's own brings re."""
-    return sep.join(map(str.capitalize, text.split(sep)))
-
-
-def _stand_in(name: str, **members: object) -> None:
-    """A module of which nvidia-ml-py uses no more than this."""
-    sys.modules[name] = types.ModuleType(name)
-    vars(sys.modules[name]).update(members)
-
-
-if __name__ == "__main__":
-    gc.disable()  # it lives for a moment, and makes no cycles that matter
-    # -S leaves site-packages out, and with it what a .pth file would do here.
-    sys.path += [sys.argv[1], __file__.rpartition("/probes/")[0]]
-    _stand_in("ctypes.util", find_library=_find_library)
-    _stand_in("string", capwords=_capwords)
-
-import pynvml  # noqa: E402
-
-from probes.kit.nvml import inquiry  # noqa: E402
-from probes.kit.nvml.getters import NO_FUNCTION, getter, json_of, number, plain, slot  # noqa: E402
-from probes.kit.nvml.inquiry import FIELDS, key_of  # noqa: E402
-
-sys.modules.pop("string", None)  # whoever else asks for it gets it whole
 
 LOCK_WAIT_SECONDS = 0.1
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
@@ -94,8 +62,7 @@ class Asked:
             self.keys = [key_of(name, (field, scope) if scope else (field,)) for field, scope in fields]
 
 
-def main() -> None:
-    library, lock, answers, budget, mode, *devices = sys.argv[2:]
+def main(library: str, lock: str, answers: str, budget: str, mode: str, *devices: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The client of nvidia-persistenced allocates by this limit: 52 GB were seen (NVIDIA/nvidia-container-toolkit#1053).
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, soft if soft > 0 else 1024), hard))
@@ -363,7 +330,3 @@ def _answer(device: str, key: str, value: Any) -> str:
 
 def _failure(device: str, key: str, code: int, words: str) -> str:
     return f'["{device}","{key}",null,{code},{json_of(words)}]\n'
-
-
-if __name__ == "__main__":
-    main()

@@ -18,9 +18,10 @@ from probes.kit.facts import Gap, Seen
 from probes.kit.nvml.errors import gap_of
 from probes.kit.nvml.lock import Held, acquire, read_mark, usual_place
 from probes.kit.nvml.options import Options
+from probes.kit.nvml.start import START
 
 HANDLE = "nvmlDeviceGetHandle"
-CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child.py")
+OURS = os.path.abspath(__file__).rpartition("/probes/")[0]
 GRACE_SECONDS = 0.1
 SAMPLER_LOCK_SECONDS = 0.1
 SAMPLER_SILENCE_SECONDS = 30.0  # attaching 8 GPUs takes as long where persistence mode is off
@@ -176,9 +177,9 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
     try:
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         answers = os.memfd_create("nvml-answers")
-        folder = os.path.dirname(found.origin)
-        how = (folder, options.file, str(lock), str(answers), str(options.gpu_budget_s), mode)
-        argv = [sys.executable, "-I", "-S", CHILD, *how, *devices]
+        folders = os.path.dirname(found.origin), OURS
+        how = options.file, str(lock), str(answers), str(options.gpu_budget_s), mode
+        argv = [sys.executable, "-I", "-S", "-c", START, *folders, *how, *devices]
         path_of = {SEARCH_PATH: os.environ[SEARCH_PATH]} if SEARCH_PATH in os.environ else {}
         return Talker(argv, [lock, answers], path_of), marks, answers
     except OSError as error:

@@ -1,0 +1,42 @@
+"""How the process that calls NVML starts: with few imports, for these are half of what a snapshot of GPUs costs.
+
+Nothing of site-packages is imported but nvidia-ml-py (-I -S), no .pth file does anything here, and what nvidia-ml-py
+imports and uses little of is replaced by that little. A script would be compiled at each start; this module is not.
+"""
+
+import gc
+import sys
+import types
+
+START = "import sys; sys.path += sys.argv[1:3]; from probes.kit.nvml.start import start; start(*sys.argv[3:])"
+"""For `python -I -S -c`; its arguments are the folders of nvidia-ml-py and of this package, then those of `start`."""
+
+
+def start(*arguments: str) -> None:
+    """arguments: of child.main."""
+    gc.disable()  # it lives for a moment, and makes no cycles
+    _stand_in("ctypes.util", find_library=_find_library)
+    _stand_in("string", capwords=_capwords)
+    from probes.kit.nvml.child import main
+
+    del sys.modules["string"]  # whoever else asks for it gets all of it
+    main(*arguments)
+
+
+def _stand_in(name: str, **members: object) -> None:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    sys.modules[name] = module
+
+
+def _find_library(name: str) -> str | None:
+    """ctypes.util's own, when it is called: it brings shutil, tempfile and subprocess."""
+    del sys.modules["ctypes.util"]
+    from ctypes.util import find_library
+
+    return find_library(name)
+
+
+def _capwords(text: str, sep: str) -> str:
+    """string's own brings re."""
+    return sep.join(map(str.capitalize, text.split(sep)))
