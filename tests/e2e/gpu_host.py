@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pytest
 
+from probes.kit.paths import parse_path
 from tests.nvml.fake import Fake, FakeNvml
 from tests.nvml.profiles import host_of
 from tests.turned import standing
@@ -93,6 +94,11 @@ class Around:
     def runtime(self, slot: str, status: str) -> None:
         self.file(f"/sys/bus/pci/devices/{slot}/power/runtime_status", f"{status}\n")
 
+    def gives(self, *minors: int) -> None:
+        """A container has the nodes of these GPUs."""
+        for minor in minors:
+            self.file(f"/dev/nvidia{minor}", "")
+
     def contain(self) -> None:
         """As docker does: its own file at the root."""
         (self.folder / ".dockerenv").touch()
@@ -124,7 +130,7 @@ class Snapshot(NamedTuple):
 
     def fact(self, path: str) -> Any:
         """The value at `gpu/0000:17:00.0/power_limit`; of a gap its code, None where it was not read."""
-        area, *names = path.split("/")
+        area, *names = parse_path(path)
         found = self.sections[area]["facts"]
         if area == "gpu":
             found = found["gpus"]
