@@ -61,6 +61,7 @@ def _of_sections(a: Section, b: Section, place: _Place) -> Iterator[Difference]:
         x, y = getattr(a, field), getattr(b, field)
         if x is y or x == y:
             continue
+        x, y = _collections(a.__facts__.get(field), x, y)
         at = place if alone else place.field(field)
         if isinstance(x, Section):
             yield from _of_sections(x, y, at)
@@ -68,6 +69,15 @@ def _of_sections(a: Section, b: Section, place: _Place) -> Iterator[Difference]:
             yield from _of_items(a.__facts__[field], x, y, at)
         elif not within_tolerance(a.__facts__[field], x, y):
             yield at.differs(a.__facts__[field], x, y)
+
+
+def _collections(fact: Fact | None, x: Any, y: Any) -> tuple[Any, Any]:
+    """A collection of counts stands in a lasting half only where it holds what lasts: else it is empty there."""
+    if fact is None or fact.kind != "counter":
+        return x, y
+    if isinstance(x, Map) and y == NOT_READ:
+        return x, Map({})
+    return (Map({}), y) if isinstance(y, Map) and x == NOT_READ else (x, y)
 
 
 def _of_items(fact: Fact, a: Map[Any], b: Map[Any], place: _Place) -> Iterator[Difference]:

@@ -50,7 +50,7 @@ def explain(
     seen = observed(a.state.samples, under_keys_of_a(b.state.samples, devices), known)
     noise = shared(noise, a, b)
     apart = apart_from_noise(changes, notable(seen), seen, noise)
-    x, y = (_between(side, known) for side in (a, b))
+    x, y = _between_borders(a, b, known)
     every = (*seen, *observed(x, under_keys_of_a(y, devices), known))
     resets = reset({**x, **a.state.samples}, {**y, **b.state.samples})
     counters = tuple(grew(every, known)), tuple(was_reset(resets, known))
@@ -58,9 +58,16 @@ def explain(
     return _answers(a, b, found, metric_changes(a, b, history, metric), known)
 
 
-def _between(side: Subject, known: ProbeOf) -> Samples:
-    """What grew from border to border of its run."""
-    return grown_between(side.state, lambda area: probe.section if (probe := known(area)) else None)
+def _between_borders(a: Subject, b: Subject, known: ProbeOf) -> tuple[Samples, Samples]:
+    """What grew in each; what only one of them counted, as 0 in the other where that is known."""
+    x, y = (_between(side, known) for side in (a, b))
+    if only := x.keys() ^ y.keys():
+        x, y = (_between(side, known, only) for side in (a, b))
+    return x, y
+
+
+def _between(side: Subject, known: ProbeOf, also: Iterable[str] = ()) -> Samples:
+    return grown_between(side.state, lambda area: probe.section if (probe := known(area)) else None, also)
 
 
 class _Found(NamedTuple):

@@ -66,8 +66,9 @@ class KernelLog(Section):
         SOURCE,
         context=True,
     )
-    xids: Seen[int] = counter("Xids of all GPUs together", f"{SOURCE}, NVRM: Xid", trouble=True)
-    sxids: Seen[int] = counter("SXids of all NVSwitches together", f"{SOURCE}, nvidia-nvswitch: SXid", trouble=True)
+    # Whether they are trouble is told device by device and number by number.
+    xids: Seen[int] = counter("Xids of all GPUs together", f"{SOURCE}, NVRM: Xid")
+    sxids: Seen[int] = counter("SXids of all NVSwitches together", f"{SOURCE}, nvidia-nvswitch: SXid")
     aer_errors: Seen[int] = counter(
         "PCI Express errors of all devices together, bridges and NICs among them",
         f"{SOURCE}, PCIe Bus Error",
