@@ -281,3 +281,11 @@ DRIVER: Mapping[str, Told] = {
     "nvml/cuda_version": told(text, "cuda_umd_version cuda_version"),
 }
 """Of the log itself."""
+
+_BEFORE_NVML = {"addressing_mode": 580, "health/unrepairable_memory": 590}
+
+
+def told_before_nvml(driver_version: str) -> frozenset[str]:
+    """Facts of a GPU that nvidia-smi of this driver tells by means of its own: NVML's getter came with a later one."""
+    major = int(driver_version.partition(".")[0])
+    return frozenset(fact for fact, since in _BEFORE_NVML.items() if major < since)

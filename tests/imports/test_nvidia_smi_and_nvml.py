@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from fingerprint.imports.nvidia_smi import sections
-from fingerprint.imports.nvidia_smi_table import GPU
+from fingerprint.imports.nvidia_smi_table import GPU, told_before_nvml
 from fingerprint.sections import leaves
 from probes.driver import driver
 from probes.gpu import gpu
@@ -21,8 +21,6 @@ from tests.nvml.from_xml import scenario_of_xml
 
 R = TypeVar("R")
 
-AHEAD = {"addressing_mode": 580, "health/unrepairable_memory": 590}
-"""Fact -> the first driver whose NVML has a getter for it: nvidia-smi told it before, by means of its own."""
 PRODUCTS, FACTS, VALUES = 15, 156, 1862
 """What is compared, at least: it grows with the captures and never falls."""
 
@@ -51,8 +49,7 @@ def both(xml: str, fake_nvml: FakeNvml) -> list[tuple[tuple[str, ...], Any, Any]
 
 def unlike(xml: str, fake_nvml: FakeNvml) -> list[tuple[tuple[str, ...], Any, Any]]:
     found = both(xml, fake_nvml)
-    major = next(int(value.partition(".")[0]) for path, value, _ in found if path[-1] == "driver_version")
-    ahead = {fact for fact, since in AHEAD.items() if major < since}
+    ahead = told_before_nvml(next(value for path, value, _ in found if path[-1] == "driver_version"))
     return [row for row in found if row[1] != row[2] and "/".join(row[0][2:]) not in ahead]
 
 
