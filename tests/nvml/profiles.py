@@ -61,6 +61,8 @@ def device_of(product: Product, slot: str, at: int, count: int, driver: str) -> 
         **differences(driver),
     }
     missing = set(lacks(driver)) - {
+        "nvmlDeviceGetCurrentClocksEventReasons",
+        "nvmlDeviceGetSupportedClocksEventReasons",
         "nvmlDeviceGetTemperatureV",
         "nvmlDeviceGetGpuFabricInfoV",
     }  # older names tell these
