@@ -4,6 +4,8 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
 from tests.e2e.gpu_host import ENFORCED, ONE, OTHER, POWER_LIMIT, GpuHost, MakeHost, Told
 from tests.nvml.products import PRODUCTS
 from tests.nvml.profiles import host_of
@@ -174,6 +176,7 @@ def test_gpus_that_one_run_was_told_to_leave_alone_are_not_known(gpu_host: MakeH
     assert "gpu" in not_known(told)
 
 
+@pytest.mark.long
 def test_one_of_sixteen_gpus_is_named(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 16))
     host.run("a")
