@@ -87,7 +87,8 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "two doors to pydantic": ("fingerprint/runs/violation_f.py", "import pydantic"),
     "one door to rich": ("fingerprint/runs/violation_g.py", "from rich.text import Text"),
     "one door to click": ("fingerprint/runs/violation_h.py", "import click"),
-    "no door yet to pynvml": ("probes/kit/violation_i.py", "import pynvml"),
+    "one door to pynvml": ("probes/kit/violation_i.py", "import pynvml"),
+    "no door yet to apscheduler": ("fingerprint/runs/violation_j.py", "import apscheduler"),
 }
 
 
