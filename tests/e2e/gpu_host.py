@@ -11,6 +11,7 @@ def test_x(gpu_host: MakeHost) -> None:
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -219,7 +220,8 @@ class GpuHost:
 
     def run(self, name: str, seconds: float = 0.4, meanwhile: Callable[[], None] | None = None) -> None:
         """A run of a command that sleeps; `meanwhile` happens when a half of that has passed."""
-        command = ("sh", "-c", f"sleep {seconds / 2}; echo; sleep {seconds / 2}")
+        half = f"time.sleep({seconds / 2})"
+        command = (sys.executable, "-c", f"import time; {half}; print(flush=True); {half}")
         argv = self.cli.argv("run", "-q", "--name", name, "--", *command)
         with subprocess.Popen(
             [*self.before, *argv], env=self.cli.env, cwd=self.cli.home, stdout=subprocess.PIPE, text=True

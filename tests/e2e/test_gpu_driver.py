@@ -23,8 +23,16 @@ def upgrade(host: GpuHost, fake_nvml: FakeNvml, product: str, driver: str) -> No
     host.around.library(driver)
 
 
-@pytest.mark.parametrize("product", ["H100 SXM", "L40S", "RTX 4090"])
-@pytest.mark.parametrize(("old", "new"), [(DRIVER, R595), (R535, DRIVER), (R595, DRIVER)])
+@pytest.mark.parametrize(
+    ("product", "old", "new"),
+    [
+        ("H100 SXM", DRIVER, R595),
+        ("L40S", DRIVER, R595),
+        ("RTX 4090", DRIVER, R595),
+        ("H100 SXM", R535, DRIVER),
+        ("H100 SXM", R595, DRIVER),
+    ],
+)
 def test_another_driver_is_the_one_suspect(
     gpu_host: MakeHost, fake_nvml: FakeNvml, product: str, old: str, new: str
 ) -> None:
