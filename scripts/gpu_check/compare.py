@@ -37,8 +37,9 @@ def compared(
     first, second = _values(before), _values(after)
     for leaf in leaves(imported):
         both = first.get(leaf.names, NOT_READ), second.get(leaf.names, NOT_READ)
-        excused = both == (UNSUPPORTED, UNSUPPORTED) and "/".join(leaf.names[1:]) in ahead
-        verdict = "not comparable" if excused else _verdict(leaf, *both)
+        verdict = _verdict(leaf, *both)
+        if verdict == "different" and both == (UNSUPPORTED, UNSUPPORTED) and "/".join(leaf.names[1:]) in ahead:
+            verdict = "not comparable"
         yield Row("/".join((area, *leaf.names)), verdict, leaf.fact.unit, leaf.value, *both)
 
 

@@ -65,6 +65,21 @@ def test_what_moves_lies_between_both_readings(printed: Gpu, before: Gpu, after:
     assert verdict(printed, before, after) == expected
 
 
+@pytest.mark.parametrize(
+    ("printed", "answered", "expected"),
+    [
+        ("hmm", Gap("unsupported"), "not comparable"),
+        (Gap("unsupported"), Gap("unsupported"), "equal"),
+        ("hmm", "ats", "different"),
+        ("hmm", Gap("denied"), "different"),
+    ],
+)
+def test_what_an_older_nvml_has_no_getter_for_is_excused(printed: Any, answered: Any, expected: str) -> None:
+    imported, nvml = (Gpus(gpus=Map({KEY: Gpu(addressing_mode=value)})) for value in (printed, answered))
+    rows = compared("gpu", imported, nvml, nvml, frozenset({"addressing_mode"}))
+    assert [row.verdict for row in rows if row.path.endswith("addressing_mode")] == [expected]
+
+
 def test_of_several_attempts_the_best_counts_for_each_fact() -> None:
     def row(path: str, verdict: Any) -> Row:
         return Row(path, verdict, "", 1, 1, 1)
