@@ -79,6 +79,15 @@ static char *read_text(struct reader *reader)
     return text;
 }
 
+static unsigned long key_of(const char *name)
+{
+    unsigned long key = 5381;
+
+    while (*name)
+        key = key * 33 + (unsigned char)*name++;
+    return key;
+}
+
 static void read_items(struct reader *reader, struct json *node, const char *end)
 {
     struct json **last = &node->item;
@@ -92,6 +101,7 @@ static void read_items(struct reader *reader, struct json *node, const char *end
             expect(reader, ":");
         *last = read_value(reader);
         (*last)->name = name;
+        (*last)->key = name ? key_of(name) : 0;
         last = &(*last)->next;
     } while (!reader->failed && take(reader, ","));
     expect(reader, end);
@@ -158,8 +168,9 @@ void json_free(struct json *node)
 const struct json *json_member(const struct json *node, const char *name)
 {
     const struct json *item = node && node->kind == JSON_OBJECT ? node->item : NULL;
+    unsigned long key = key_of(name);
 
-    while (item && strcmp(item->name, name))
+    while (item && (item->key != key || strcmp(item->name, name)))
         item = item->next;
     return item;
 }

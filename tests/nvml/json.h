@@ -10,6 +10,7 @@ enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_O
 struct json {
     enum json_kind kind;
     char *name;        /* of an object's member */
+    unsigned long key; /* of its name: names that differ mostly differ here, too */
     char *text;        /* of a text, its bytes; of a number, its digits; of a bool, "1" or "0" */
     struct json *item; /* the first of a list or an object */
     struct json *next;
