@@ -26,7 +26,7 @@ from ctypes import CDLL
 import pynvml
 
 from probes.kit.nvml import inquiry
-from probes.kit.nvml.getters import NO_FUNCTION, getter, json_of, number, plain, slot
+from probes.kit.nvml.getters import NO_FUNCTION, field_values, getter, json_of, number, plain, slot
 from probes.kit.nvml.inquiry import FIELDS, key_of
 
 TYPE_CHECKING = False
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_SECONDS = 0.1
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
+INIT = "nvmlInit"
 LAZY = 1  # NVML_INIT_FLAG_NO_GPUS: no failure where there are none; GPUs are attached by their handles
-
-
-class Told(Exception):
-    """A call's failure: NVML's code, or -1, and words."""
 
 
 class Released(Exception):
@@ -70,11 +67,12 @@ def main(library: str, lock: str, answers: str, budget: str, mode: str, *devices
     signal.signal(signal.SIGTERM, nvml.release)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        nvml.open(library)
-        (nvml.snapshot if mode == "snapshot" else nvml.sample)()
-    except Told as told:
-        nvml.fail("", ["nvmlInit"], told)
-        nvml.end("end")
+        if not nvml.open(library):
+            nvml.end("end")
+        elif mode == "snapshot":
+            nvml.snapshot()
+        else:
+            nvml.sample()
     except (Released, BrokenPipeError):
         pass
     finally:
@@ -113,8 +111,9 @@ class Nvml:
     def say(self, device: str, key: str, value: object) -> None:
         self.write(_answer(device, key, value))
 
-    def fail(self, device: str, keys: Iterable[str], told: Told) -> None:
-        self.write("".join(_failure(device, key, *told.args) for key in keys))
+    def fail(self, device: str, keys: Iterable[str], code: int, words: str) -> None:
+        """code: NVML's, or NOT_NVML."""
+        self.write("".join([_failure(device, key, code, words) for key in keys]))
 
     def write(self, lines: str) -> None:
         os.write(self.answers, lines.encode())
@@ -127,15 +126,20 @@ class Nvml:
         with suppress(OSError):  # a full disk keeps nobody from the answers
             os.pwrite(self.lock, f"{self.pid} {time.time():.3f} {key} {device}\n".encode(), 0)
 
-    def open(self, library: str) -> None:
-        self.mark("", "nvmlInit")
+    def open(self, library: str) -> bool:
+        """Whether it could be; why not is told."""
+        self.mark("", INIT)
         try:
             pynvml.nvmlLib = CDLL(library)  # its own loader tells no reason
+            pynvml.nvmlInitWithFlags(LAZY)
         except OSError as error:
-            raise Told(NO_LIBRARY, str(error)) from None
-        self.call(pynvml.nvmlInitWithFlags, LAZY)
-        self.opened = True
-        self.say("", "nvmlInit", True)
+            self.fail("", [INIT], NO_LIBRARY, str(error))
+        except pynvml.NVMLError as error:
+            self.fail("", [INIT], error.value, self.words(error.value))
+        else:
+            self.opened = True
+            self.say("", INIT, True)
+        return self.opened
 
     def close(self) -> None:
         """The end of the process releases the GPUs too: where somebody else has the lock, perhaps hung, this is all."""
@@ -147,15 +151,6 @@ class Nvml:
                 pynvml.nvmlShutdown()
         self.mark("", "-")
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Raises Told."""
-        try:
-            return function(*args)
-        except pynvml.NVMLError as error:
-            raise Told(error.value, self.words(error.value)) from None
-        except Exception as error:  # noqa: BLE001  # one wrapper's trouble is one answer
-            raise Told(NOT_NVML, f"{type(error).__name__}: {error}") from None
-
     def words(self, code: int) -> str:
         """NVML's own, asked for once: a device without a feature answers with the same code a hundred times."""
         if code not in self.known_words:
@@ -166,19 +161,17 @@ class Nvml:
         """One call, marked; its value, or None: then why is told under all of `keys`."""
         if self.released:
             raise Released
-        try:
-            return self.timed(device, keys[0], function, *args)
-        except Told as told:
-            return self.fail(device, keys, told)
-
-    def timed(self, device: str, key: str, function: Callable[..., Any], *args: Any) -> Any:
         spent = self.spent.get(device, 0.0)
         if device and spent > self.budget:
-            raise Told(TIMEOUT, f"not asked, because this GPU had taken {self.budget:g} s before")
-        self.mark(device, key)
+            return self.fail(device, keys, TIMEOUT, f"not asked, because this GPU had taken {self.budget:g} s before")
+        self.mark(device, keys[0])
         began = time.monotonic()
         try:
-            return self.call(function, *args)
+            return function(*args)
+        except pynvml.NVMLError as error:
+            return self.fail(device, keys, error.value, self.words(error.value))
+        except Exception as error:  # noqa: BLE001  # one wrapper's trouble is one answer
+            return self.fail(device, keys, NOT_NVML, f"{type(error).__name__}: {error}")
         finally:
             self.spent[device] = spent + time.monotonic() - began
 
@@ -187,7 +180,7 @@ class Nvml:
         if call.name == FIELDS:
             return self.fields(device, call, *handle)
         if call.function is None:
-            return self.fail(device, call.keys, Told(NO_FUNCTION, "this nvidia-ml-py does not know it"))
+            return self.fail(device, call.keys, NO_FUNCTION, "this nvidia-ml-py does not know it")
         value = self.ask(device, call.keys, call.function, *handle, *call.args)
         if value is not None:
             value = plain(value)
@@ -198,7 +191,7 @@ class Nvml:
         """Many field values by one call; each is told under its own key."""
         found: Known = {}
         lines = []
-        answer = self.ask(device, call.keys, pynvml.nvmlDeviceGetFieldValues, handle, *call.args) or ()
+        answer = self.ask(device, call.keys, field_values, handle, *call.args) or ()
         for key, value in zip(call.keys, answer, strict=False):
             if value.nvmlReturn:
                 lines.append(_failure(device, key, value.nvmlReturn, self.words(value.nvmlReturn)))

@@ -12,7 +12,7 @@ import pynvml
 
 TYPE_CHECKING = False  # importing typing would cost a tenth of all this
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 NO_FUNCTION, VERSION_MISMATCH = 13, 25
@@ -49,6 +49,8 @@ def _of_field(struct: ctypes.Structure, name: str, kind: Any) -> Any:
 def json_of(value: Any) -> str:
     """Of what `plain` returns. The module json is imported for text that needs it alone: its own imports take as long
     as a thousand answers."""
+    if type(value) is int:
+        return repr(value)
     if isinstance(value, str):
         bare = value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
         return f'"{value}"' if bare else _escaped(value)
@@ -122,6 +124,20 @@ def _empty(kind: Any, version: int, chosen: Mapping[str, Any]) -> Any:
     for field, value in chosen.items():
         setattr(answer, field, value)
     return answer
+
+
+class Field(ctypes.Structure):
+    """nvidia-ml-py's, without its way to members: for thousands of these that was a tenth of a pass."""
+
+    _fields_ = pynvml.c_nvmlFieldValue_t._fields_
+
+
+def field_values(handle: Any, fields: Sequence[tuple[int, int]]) -> Any:
+    """fields: (id, scope)."""
+    values = (Field * len(fields))(*fields)  # type: ignore[misc]  # a tuple fills the first members
+    if code := pynvml._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")(handle, len(fields), ctypes.byref(values)):
+        raise pynvml.NVMLError(code)
+    return values
 
 
 def clock_offsets(handle: Any, clock: int, pstate: int) -> Any:
