@@ -8,7 +8,7 @@ from fingerprint.diff.folding import starred
 from fingerprint.explain.contract import Evidence, Likelihood
 from fingerprint.explain.observed import Observed, level
 from probes.kit.facts import Gap, Redacted
-from probes.kit.paths import FactPath, parse_glob, parse_path
+from probes.kit.paths import FactPath, Glob, parse_glob, parse_path
 
 # How often this kind of state was the confirmed cause (a verified fix or a maintainer's word) in 273 public
 # incidents of GPU work. The first glob that matches counts; a sample of incidents makes a weak prior.
@@ -39,6 +39,7 @@ CONFIRMED = (
 ELSE = 1
 MOST = 25
 
+HELD = "gpu/*/clocks_event_reasons_counters"
 # A limit counts where it binds, and these counters tell whether it did; `*` is the device that was limited.
 BINDS = (
     ("process/*/cgroup/cpu_max", ("usage/main/cgroup/nr_throttled", "usage/main/cgroup/throttled_usec")),
@@ -47,7 +48,8 @@ BINDS = (
         ("usage/main/cgroup/memory_events/max", "usage/main/cgroup/memory_events/oom_kill"),
     ),
     ("process/*/cgroup/memory_high", ("usage/main/cgroup/memory_events/high",)),
-    ("gpu/*/power_limit", ("gpu/*/clocks_event_reasons_counters/sw_power_cap",)),
+    ("gpu/*/power_limit", (f"{HELD}/sw_power_cap",)),
+    ("gpu/*/enforced_power_limit", (f"{HELD}/sw_power_cap", f"{HELD}/hw_power_brake")),
 )
 GREW_WHERE = "grew where the limit is in force"
 BINDING, CAUGHT_IN_THE_ACT, UNBOUND = 0.5, 0.45, -0.3
@@ -74,9 +76,13 @@ def rank(changes: Changes, grown: Sequence[Folded], seen: Sequence[Observed]) ->
     """Undeclared changes that lead and are no context, and counters of trouble that are evidence of none of these; the
     most suspicious first."""
     suspects = [_ranked(change, seen) for change in changes.changes if change.follows is None and change.first.leads]
-    evidence = {evidence.fact for suspect in suspects for evidence in suspect.evidence}
-    suspects += [_ranked(counter, seen) for counter in grown if counter.text not in evidence]
+    evidence = [parse_glob(evidence.fact) for suspect in suspects for evidence in suspect.evidence]
+    suspects += [_ranked(counter, seen) for counter in grown if not _is_one_of(evidence, counter)]
     return tuple(sorted(suspects, key=lambda r: (-r.score, r.change.text)))
+
+
+def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
+    return all(any(glob.matches(change.path) for glob in evidence) for change in counter.changes)
 
 
 def _ranked(change: Folded, seen: Sequence[Observed]) -> Ranked:

@@ -86,17 +86,28 @@ def test_a_gpu_that_heat_slows_down_is_said_first_with_how_long_it_was(gpu_host:
     assert "suspected" not in told.line
 
 
-def test_a_power_brake_is_said_before_the_limit_that_it_lowers(gpu_host: MakeHost) -> None:
+def test_a_power_brake_tells_that_the_limit_it_lowers_was_reached(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 2))
     host.run("a")
     host.put({REASONS: HW_SLOWDOWN | HW_POWER_BRAKE, GRAPHICS: 990, SM: 990, ENFORCED: 350_000})
     host.run("b", meanwhile=lambda: host.put({HELD_BY_BRAKE: LONG_NS}))
     told = host.diff("a", "b")
-    assert list(told.causes) == ["gpu/*/clocks_event_reasons_counters/hw_power_brake", "gpu/*/enforced_power_limit"]
-    assert told.causes["gpu/*/enforced_power_limit"] == ("2/2", 700_000, 350_000)
-    assert {suspect["on"] for suspect in told.json["suspects"]} == {"2/2"}
+    assert told.causes == {"gpu/*/enforced_power_limit": ("2/2", 700_000, 350_000)}
+    assert told.others == {"gpu/*/clocks_event_reasons_counters/hw_power_brake": "grew"}
+    [suspect] = told.json["suspects"]
+    assert suspect["likelihood"] == "likely"
+    assert [evidence["fact"] for evidence in suspect["evidence"]] == list(told.others)
     assert during(told)["gpu/*/clocks_event_reasons/hw_power_brake_slowdown"][0] == "2/2"
-    assert "Find out why gpu/*/clocks_event_reasons_counters/hw_power_brake grew" in told.line
+
+
+def test_a_power_brake_that_lowers_no_limit_is_the_suspect(gpu_host: MakeHost) -> None:
+    host = working(gpu_host(PRODUCT, 2))
+    host.run("a")
+    host.put({REASONS: HW_SLOWDOWN | HW_POWER_BRAKE, GRAPHICS: 990, SM: 990})
+    host.run("b", meanwhile=lambda: host.put({HELD_BY_BRAKE: LONG_NS}))
+    told = host.diff("a", "b")
+    assert list(told.causes) == ["gpu/*/clocks_event_reasons_counters/hw_power_brake"]
+    assert told.json["suspects"][0]["on"] == "2/2"
 
 
 def test_a_lowered_power_limit_counts_where_the_draw_reaches_it(gpu_host: MakeHost) -> None:
