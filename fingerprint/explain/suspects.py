@@ -13,6 +13,7 @@ from fingerprint.explain.values import plain
 from probes.kit.facts import Gap, Map, Redacted, Section
 
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_")
+WELL = frozenset(("no", "none"))
 NO_BOUND = "no bound known"
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -67,20 +68,21 @@ def restore(folded: Folded) -> str | None:
     """The commands that set A's values back; None where there is no command or no value to set."""
     template, _, remark = folded.first.fact.restore.partition(" # ")
     values = [_settable(change.before) for change in folded.changes]
-    if not template or None in values:
+    if not template or None in values or _mends_what_is_well(folded, template, values):
         return None
     remark = f" # {remark}" if remark else ""
-    commands = dict.fromkeys(
-        _filled(template, c.now or c.item, v or "") for c, v in zip(folded.changes, values, strict=True)
-    )
+    keys = [change.now or change.item for change in folded.changes]
+    commands = dict.fromkeys(_filled(template, key, value or "") for key, value in zip(keys, values, strict=True))
     if len(commands) > _COMMANDS_SHOWN and len(set(values)) == 1:
-        return (
-            _over(template.replace("{value}", quote(values[0] or "")), [c.now or c.item for c in folded.changes])
-            + remark
-        )
+        return _over(template.replace("{value}", quote(values[0] or "")), keys) + remark
     shown = list(commands)[:_COMMANDS_SHOWN]
     more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
     return "; ".join(shown) + (more or remark)
+
+
+def _mends_what_is_well(folded: Folded, template: str, values: Sequence[str | None]) -> bool:
+    """A need (a reset that is asked for, a repair that is pending) is mended and never set back."""
+    return folded.first.fact.kind == "state" and "{value}" not in template and not set(values) <= WELL
 
 
 def _over(template: str, keys: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ RECOVERY_ACTIONS: Words = {
     6: "bus_reset",
     7: "system_reboot",
 }  # nvmlDeviceGpuRecoveryAction_t
+_RESET = "nvidia-smi -i {key} -r # while nothing runs on it"
 _ROWS = "nvmlDeviceGetRemappedRows"
 _HISTOGRAM = "nvmlDeviceGetRowRemapperHistogram"
 
@@ -45,6 +46,7 @@ class RemappedRows(Section):
         "A bad row is still in use, its page only avoided, until the GPU is reset",
         f"{_ROWS}.2",
         settled="always",
+        restore=_RESET,
         follows=("gpu/*/mig/mode_current",),
     )
     failure: Seen[str] = state(
@@ -81,6 +83,7 @@ class RetiredPages(Section):
         "A page is bad and still in use until the driver is loaded anew",
         "nvmlDeviceGetRetiredPagesPendingStatus",
         settled="always",
+        restore=_RESET,
     )
     pending_single_bit: Seen[str] = state(
         "Pending for repeated corrected errors", "NVML_FI_DEV_RETIRED_PENDING_SBE", settled="always"
@@ -104,11 +107,13 @@ class Health(Section):
         "A memory channel will be repaired at the next reset; till then its bandwidth is not what it was",
         "nvmlDeviceGetRepairStatus.0",
         settled="always",
+        restore=_RESET,
     )
     tpc_repair_pending: Seen[str] = state(
         "Multiprocessors will be exchanged for spare ones at the next reset",
         "nvmlDeviceGetRepairStatus.1",
         settled="always",
+        restore=_RESET,
     )
     remapped_rows: RemappedRows = RemappedRows()
     retired_pages: RetiredPages = RetiredPages()

@@ -9,6 +9,7 @@ from probes.driver import Driver
 from probes.driver.module import Module
 from probes.gpu import Gpu, Gpus
 from probes.gpu.ecc import Ecc
+from probes.gpu.health import Health
 from probes.gpu.peers import Peer
 from probes.gpu.settings import NO_SOCKET
 from probes.kit.facts import Gap, Map
@@ -88,3 +89,11 @@ def test_why_a_whole_device_went_dark_is_what_most_of_its_facts_say() -> None:
     dark = Gpu(uuid=asleep, serial=asleep, vbios_version=asleep, name=Gap("failed", "garbled"))
     [change] = compare(host(x=gpu("1", serial="11", vbios_version="96")), host(x=dark)).changes
     assert (change.text, change.first.says) == ("gpu/x", "suspended")
+
+
+def test_a_need_is_mended_and_never_set_back() -> None:
+    well, ill = (gpu("1", health=Health(recovery_action=action)) for action in ("none", "gpu_reset"))
+    [fell_ill] = compare(host(x=well), host(x=ill)).changes
+    [recovered] = compare(host(x=ill), host(x=well)).changes
+    assert (restore(fell_ill) or "").startswith("nvidia-smi -i x -r")
+    assert restore(recovered) is None
