@@ -42,9 +42,9 @@ class Device(NamedTuple):
         """
         call, member = _question(source)
         found = self.host.nvml(self.key, call)
-        if found == NOT_READ:
-            return NOT_READ  # as nobody writes it: a sample asks little
-        return then(then(found, lambda whole: _member(whole, member)), _told)
+        if isinstance(found, Gap):
+            return NOT_READ if found == NOT_READ else found  # as nobody writes it: a sample asks little
+        return then(found, lambda whole: _told(_member(whole, member)))
 
     def word(self, source: str, words: Words) -> Seen[str]:
         """An enumerator by its word; one that nvml.h did not have yet is `unknown (17)`."""
@@ -73,11 +73,13 @@ def _member(whole: Any, member: str) -> Any:
         return whole
     if isinstance(whole, dict):
         return whole.get(member, UNSUPPORTED)  # a struct's older version has fewer members
-    if isinstance(whole, list | tuple):
+    if isinstance(whole, (list, tuple)):
         return whole[int(member)]
     raise ValueError(f"no {member} in {whole!r}")
 
 
 def _told(value: Any) -> Seen[Any]:
+    if isinstance(value, Gap):
+        return value
     nothing = value in _NO_TEXT if isinstance(value, str) else isinstance(value, int) and value in _NO_VALUE
     return UNSUPPORTED if nothing else value

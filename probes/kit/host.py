@@ -159,9 +159,8 @@ class Host:
         `name` and `args` are those of kit/nvml/inquiry.py: all questions of one moment are answered by one pass.
         """
         key = key_of(name, args)
-        return self._ask(
-            "nvml", f"{device} {key}".strip(), lambda: self._live_only(lambda: self._nvml.answer(self, device, key))
-        )
+        question = f"{device} {key}" if device else key
+        return self._ask("nvml", question, lambda: self._live_only(self._nvml.answer, self, device, key))
 
     def nvml_devices(self) -> Seen[tuple[str, ...]]:
         """PCI addresses of the devices that NVML could attach."""
@@ -199,11 +198,11 @@ class Host:
             return Gap("not_read", "not in this tree")
         return gap
 
-    def _live_only(self, read: Callable[[], Seen[R]]) -> Seen[R]:
+    def _live_only(self, read: Callable[..., Seen[R]], *args: Any) -> Seen[R]:
         if self.root:
             return Gap("not_read", "a tree of files does not tell this")
         try:
-            return read()
+            return read(*args)
         except OSError as error:
             return gap_of(error)
 

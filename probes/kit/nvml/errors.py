@@ -40,6 +40,7 @@ GAPS: Mapping[int, GapCode] = {
 
 
 EXPECTED = ("unsupported", "absent", "retired")
+BARE = {code: Gap(gap) for code, gap in GAPS.items() if gap in EXPECTED}
 
 
 def gap_of(code: int, words: str, key: str) -> Gap:
@@ -47,7 +48,6 @@ def gap_of(code: int, words: str, key: str) -> Gap:
 
     What a device simply does not have is said without words: a snapshot holds hundreds of such gaps.
     """
-    gap = GAPS.get(code, "failed")
-    if gap in EXPECTED and key.startswith("nvmlDevice"):
-        return Gap(gap)
-    return Gap(gap, f"{key}: {words}" + (f" (NVML {code})" if code > 0 else ""))
+    if code in BARE and key.startswith("nvmlDevice"):
+        return BARE[code]
+    return Gap(GAPS.get(code, "failed"), f"{key}: {words}" + (f" (NVML {code})" if code > 0 else ""))
