@@ -138,7 +138,7 @@ def test_clocks_count_only_while_the_gpu_works_and_what_was_left_out_is_said(gpu
     host.run("b", meanwhile=lambda: host.put(at_rest(host, ONE), ONE))
     clocks = {slot: host.samples("b")[f"gpu/{slot}/clocks/sm"] for slot in (ONE, OTHER)}
     assert clocks[ONE]["quantiles"] == [1980] * 7
-    assert min(clocks[ONE]["count"], clocks[ONE]["left_out"]) >= 3
+    assert min(clocks[ONE]["count"], clocks[ONE]["left_out"]) > 0
     assert clocks[OTHER]["type"] == "uncounted"
     shown = host.cli("show", "b", "--facts", "gpu/*/clocks/sm").stdout
     assert f"0 samples, {clocks[OTHER]['left_out']} left out: not gpu busy" in shown
@@ -168,10 +168,10 @@ def test_a_release_while_a_run_lasts_ends_its_sampling_of_gpus_and_nothing_else(
         [sampler] = host.nvml.processes()
         os.kill(sampler, signal.SIGTERM)
 
-    host.run("a", meanwhile=release)
+    host.run("a", 0.8, meanwhile=release)
     samples = host.samples("a")
     clock, load = samples[f"gpu/{ONE}/clocks/sm"], samples["pressure/load/load1"]
-    assert 0 < clock["count"] < load["count"] - 5
+    assert 0 < clock["count"] < load["count"]
     assert host.nvml.called("nvmlInitWithFlags") + host.nvml.called("nvmlInit_v2") == 3  # before, meanwhile, after
 
 
