@@ -44,7 +44,7 @@ class Device(NamedTuple):
         found = self.host.nvml(self.key, call)
         if isinstance(found, Gap):
             return NOT_READ if found == NOT_READ else found  # as nobody writes it: a sample asks little
-        return then(found, lambda whole: _told(_member(whole, member)))
+        return then(found, lambda whole: _told(_member(whole, member))) if member else _told(found)
 
     def word(self, source: str, words: Words) -> Seen[str]:
         """An enumerator by its word; one that nvml.h did not have yet is `unknown (17)`."""
@@ -69,8 +69,6 @@ def _question(source: str) -> tuple[str, str]:
 
 
 def _member(whole: Any, member: str) -> Any:
-    if not member:
-        return whole
     if isinstance(whole, dict):
         return whole.get(member, UNSUPPORTED)  # a struct's older version has fewer members
     if isinstance(whole, (list, tuple)):

@@ -41,14 +41,13 @@ class Nvml:
         return child.attached
 
     def answer(self, host: "Host", device: str, key: str) -> Seen[Any]:
-        child = self._pass(host)
+        child = self._now or self._pass(host)
         if device in self._asleep:
             return Gap("asleep", "runtime power management suspended it: asking would wake it")
         if isinstance(child, Gap):
             return child
-        if (device, key) in child.answers:
-            return child.answers[device, key]
-        return child.unattached.get(device, child.rest)
+        found = child.answers.get((device, key))
+        return child.unattached.get(device, child.rest) if found is None else found
 
     def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
         """As `devices`, of a sample taken now; until the next moment, `answer` is about it.

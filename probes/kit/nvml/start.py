@@ -7,6 +7,7 @@ imports and uses little of is replaced by that little. A script would be compile
 import gc
 import sys
 import types
+from _thread import allocate_lock
 
 START = "import sys; sys.path += sys.argv[1:3]; from probes.kit.nvml.start import start; start(*sys.argv[3:])"
 """For `python -I -S -c`; its arguments are the folders of nvidia-ml-py and of this package, then those of `start`."""
@@ -17,9 +18,10 @@ def start(*arguments: str) -> None:
     gc.disable()  # it lives for a moment, and makes no cycles
     _stand_in("ctypes.util", find_library=_find_library)
     _stand_in("string", capwords=_capwords)
+    _stand_in("threading", Lock=allocate_lock)
     from probes.kit.nvml.child import main
 
-    del sys.modules["string"]  # whoever else asks for it gets all of it
+    del sys.modules["string"], sys.modules["threading"]  # whoever else asks for these gets all of them
     main(*arguments)
 
 

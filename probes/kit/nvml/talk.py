@@ -30,7 +30,19 @@ SEARCH_PATH = "LD_LIBRARY_PATH"  # some containers find the library by it alone
 Mode = Literal["snapshot", "sample"]
 NOT_ASKED = Gap("not_read", "not among what NVML is asked")
 BUSY = Gap("timed_out", "NVML: another process was asking it")
-_decoded = msgspec.json.Decoder(list[list[Any]]).decode
+
+
+class Told(msgspec.Struct, array_like=True, gc=False):
+    """A line of the child's. code: NVML's, or -1, where the call failed."""
+
+    device: str
+    key: str
+    value: Any
+    code: int = 0
+    words: str = ""
+
+
+_decoded = msgspec.json.Decoder(Told).decode_lines
 
 
 class Child:
@@ -117,15 +129,14 @@ class Child:
     def _take_answers(self) -> None:
         """What stands in the file so far; the last line may be half written."""
         written = os.pread(self._answers, os.fstat(self._answers).st_size, 0)
-        whole = written.rpartition(b"\n")[0]
-        for device, key, value, *failed in _decoded(b"[" + whole.replace(b"\n", b",") + b"]"):
-            answer = gap_of(failed[0], failed[1], key) if failed else value
-            if key != HANDLE:
-                self.answers[device, key] = answer
-            elif failed:
-                self.unattached[device] = answer
+        for told in _decoded(written.rpartition(b"\n")[0]):
+            answer = gap_of(told.code, told.words, told.key) if told.code else told.value
+            if told.key != HANDLE:
+                self.answers[told.device, told.key] = answer
+            elif told.code:
+                self.unattached[told.device] = answer
             else:
-                self.devices.append(device)
+                self.devices.append(told.device)
 
     def _end(self) -> None:
         self._take_answers()
