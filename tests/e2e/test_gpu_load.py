@@ -61,7 +61,7 @@ def test_locked_clocks_are_suspected_on_all_gpus_that_nothing_else_holds(gpu_hos
         "gpu/*/clocks/graphics": ("8/8", "median 1980 -> 1200 MHz"),
         "gpu/*/clocks/sm": ("8/8", "median 1980 -> 1200 MHz"),
     }
-    assert told.line.startswith("gpu/*/inferred/clock_lock no sign -> suspected on 8/8.")
+    assert told.line.startswith("gpu/*/inferred/clock_lock no sign -> suspected on 8/8")
     assert "nvidia-smi -rgc" in told.line
 
 
