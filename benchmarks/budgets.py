@@ -9,6 +9,7 @@ from typing import NamedTuple
 from benchmarks import processes, yields
 from benchmarks.place import ROOT, Place
 from benchmarks.timing import Program, Ratio, UnfitError, amount_of, output, ratio, ratio_of
+from tests.nvml.build import compiler, header
 
 
 class Budget(NamedTuple):
@@ -79,6 +80,31 @@ def _year() -> dict[str, float]:
     return taken
 
 
+def _gpu_cpu(place: Place) -> Ratio:
+    return _of_gpus(place, 0)
+
+
+def _gpu_time(place: Place) -> Ratio:
+    return _of_gpus(place, 1)
+
+
+def _of_gpus(place: Place, of: int) -> Ratio:
+    """of: 0 for CPU time, 1 for the time on the clock."""
+    return ratio_of([(ours[of] * 1000, theirs[of] * 1000) for ours, theirs in _gpu_part(place.pairs)], "ms")
+
+
+@cache
+def _gpu_part(pairs: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Measured once, for both."""
+    try:
+        compiler(), header()
+    except LookupError as error:
+        raise UnfitError(str(error)) from None
+    part = Program([sys.executable, "-m", "benchmarks.gpu_part", str(pairs)], cwd=str(ROOT))
+    taken: list[tuple[tuple[float, float], tuple[float, float]]] = json.loads(output(part))
+    return taken
+
+
 def _diff(place: Place) -> Ratio:
     place.two_runs()
     program = place.fingerprint("diff", "run-A", "run-B", statuses=(0, 1))
@@ -93,6 +119,8 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("memory", "peak PSS of all own processes of a snapshot", "", 60, _memory),
     Budget("execs", "programs started by a snapshot, itself included", "", 10, _execs),
     Budget("run", "`fingerprint run -- true`", "ceteris run -- true", 2, _run),
+    Budget("gpu-cpu", "GPU part, 8 GPUs, instant NVML: CPU time", "python -I -c 'import pynvml'", 1.6, _gpu_cpu),
+    Budget("gpu-time", "the same: time", "python -I -c 'import pynvml'", 3, _gpu_time),
     Budget("large-diff", "two runs of 50,000 facts -> Changes", "DeepDiff on loaded dictionaries", 1 / 20, _large_diff),
     Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
     Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),
