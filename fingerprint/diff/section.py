@@ -5,6 +5,7 @@ that came or went consists of, and the key set that it came to, are told by that
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -21,7 +22,7 @@ from fingerprint.diff.verdicts import is_unknown, only_temporary, verdict_of
 from fingerprint.diff.why_dark import why_dark
 from fingerprint.lost import is_below, is_whole, told_whole, went_dark
 from fingerprint.runs.effective import Resolved, Standing, assumed_of, given_at, resolve
-from fingerprint.sections import Blob, blob_of, seen
+from fingerprint.sections import Blob, blob_of, decoder_of, seen
 from fingerprint.snapshot import Key
 from fingerprint.walk import MISSING, Difference, Names, differences, spread, value_at, without
 from probes.kit.facts import NOT_READ, Document, Fact, Gap, Section
@@ -182,7 +183,7 @@ class _Walk:
         if is_retired(before) or is_retired(after):
             says = NO_LONGER if is_retired(after) else NEWLY
         if verdict == "went dark":
-            says = says or why_dark(self.standing[1], self.probe.section, tuple(map(self._now, d.names)))
+            says = says or why_dark(self._volatile, tuple(map(self._now, d.names)))
         return self._made(d, verdict, before, after, says)
 
     def _verdict(self, d: Difference) -> Verdict:
@@ -200,8 +201,14 @@ class _Walk:
             says="only paths below folders for temporary files differ" if temporary else says,
         )  # fmt: skip
 
-    def _now(self, item: str) -> str:
-        return next((theirs for theirs, ours in keys_of_b(self.pairing).items() if ours == item), item)
+    @cached_property
+    def _volatile(self) -> Section:
+        """The other half of B."""
+        return decoder_of(self.probe.section)(self.standing[1].volatile)
+
+    def _now(self, name: str) -> str:
+        """A device's key, or any other name, as B has it."""
+        return next((theirs for theirs, ours in keys_of_b(self.pairing).items() if ours == name), name)
 
     def _fact(self, d: Difference) -> Fact:
         """What others lost by a lost device is its consequence, and what another unit brought is that of the swap."""

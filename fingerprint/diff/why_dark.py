@@ -2,15 +2,14 @@
 
 from collections import Counter
 
-from fingerprint.runs.effective import Standing
-from fingerprint.sections import decoder_of, leaves
+from fingerprint.sections import leaves
 from fingerprint.walk import Names, value_at
 from probes.kit.facts import Gap, Section
 
 
-def why_dark(standing: Standing, cls: type[Section], names: Names) -> str:
+def why_dark(volatile: Section, names: Names) -> str:
     """Of an item, what is said of most of its facts; nothing where nobody said why."""
-    found = value_at(decoder_of(cls)(standing.volatile), names)
+    found = value_at(volatile, names)
     if isinstance(found, Gap):
         return found.detail if found.code != "not_read" else ""
     if not isinstance(found, Section):

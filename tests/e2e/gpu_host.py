@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pytest
 
+from probes.gpu.machine import INITIAL_PIDS
 from probes.kit.paths import parse_path
 from tests.nvml.fake import Fake, FakeNvml
 from tests.nvml.profiles import host_of
@@ -258,6 +259,8 @@ def gpu_host(fake_nvml: FakeNvml, fingerprint: "Cli", tmp_path: Path) -> Iterato
     def make(product: str, count: int = 1, driver: str = DRIVER, *, around: bool = False) -> GpuHost:
         host = GpuHost(fingerprint, fake_nvml(host_of(product, count, driver)), Around(tmp_path) if around else None)
         if around:
+            if os.readlink("/proc/self/ns/pid") != INITIAL_PIDS:
+                pytest.skip("a container cannot be staged as a host")
             host.around.module(driver)
             host.around.library(driver)
             host.around.drives(*host.nvml.devices)
