@@ -204,7 +204,8 @@ class _Walk:
     @cached_property
     def _volatile(self) -> Section:
         """The other half of B."""
-        return decoder_of(self.probe.section)(self.standing[1].volatile)
+        half: Section = decoder_of(self.probe.section)(self.standing[1].volatile)
+        return half
 
     def _now(self, name: str) -> str:
         """A device's key, or any other name, as B has it."""

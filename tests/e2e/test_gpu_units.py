@@ -72,8 +72,10 @@ def test_a_gpu_that_is_missing_is_one_suspect_with_its_place_among_the_others(gp
     assert told.others == {}
     assert told.line.startswith(f"gpu/{ONE} seen -> (absent) on 1/8. ")
     assert "1 GPU is there in A only." in told.line
+    assert f"Find out why gpu/{ONE} is no longer there, and run again once it is" in told.line
     back = host.diff(now, before)
     assert back.causes == {f"gpu/{ONE}": ("1/8", {"gap": "absent"}, "seen")}
+    assert back.json["next"][0].startswith(f"Run again without gpu/{ONE}, ")
 
 
 @pytest.mark.root
