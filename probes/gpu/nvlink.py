@@ -139,11 +139,12 @@ def _link(device: Device, number: int) -> Link:
         return source.replace("(LINK)", f"({number})")
 
     now = device.word(asked("NVML_FI_DEV_NVLINK_GET_STATE(LINK)"), STATES)
-    older = device.word(asked("nvmlDeviceGetNvLinkState(LINK)"), STATES)
+    if isinstance(now, Gap):
+        now = device.word(asked("nvmlDeviceGetNvLinkState(LINK)"), STATES)
     return read_each(
         Link,
         lambda source: device.answer(asked(source)),
-        state=older if isinstance(now, Gap) else now,
+        state=now,
         version=device.word(asked("nvmlDeviceGetNvLinkVersion(LINK)"), VERSIONS),
         remote_device_type=device.word(asked("nvmlDeviceGetNvLinkRemoteDeviceType(LINK)"), DEVICE_TYPES),
         remote_pci=then(device.answer(asked("nvmlDeviceGetNvLinkRemotePciInfo(LINK).busId")), slot),
@@ -181,9 +182,11 @@ def _errors(device: Device, count: Seen[int]) -> NvLinkErrors:
 
 def _before_hopper(device: Device, count: int, totals: Sequence[str]) -> Seen[int]:
     """The sum of NVML's totals, on generations of which they can be believed; unknown where the generation is."""
-    versions = _told([device.answer(f"nvmlDeviceGetNvLinkVersion({link})") for link in range(count)])
-    later = then(versions, lambda told: any(version >= HOPPERS for version in told))
-    return then(later, lambda later: UNSUPPORTED if later else _sum([device.answer(total) for total in totals]))
+    versions = (device.answer(f"nvmlDeviceGetNvLinkVersion({link})") for link in range(count))
+    told = next((version for version in versions if version != UNSUPPORTED), 0)
+    return then(
+        told, lambda version: UNSUPPORTED if version >= HOPPERS else _sum([device.answer(total) for total in totals])
+    )
 
 
 def _sum(found: Sequence[Seen[int]]) -> Seen[int]:
