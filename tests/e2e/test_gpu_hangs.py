@@ -4,11 +4,8 @@ import fcntl
 import json
 import os
 import pty
-import re
 import signal
-import subprocess
 import termios
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,17 +19,26 @@ from probes.kit.nvml import inquiry
 from probes.kit.nvml.inquiry import FIELDS, Argument, key_of
 from probes.kit.probe import discover
 from tests.e2e.conftest import Cli
+from tests.e2e.hung_gpus import (
+    ASKING,
+    MIG,
+    ONE,
+    TWO,
+    Missing,
+    details,
+    lasting,
+    leaves,
+    matching,
+    matching_gaps,
+    snapshot,
+    started,
+    stat,
+    two_gpus,
+)
 from tests.e2e.test_hung_host import HungHost
-from tests.nvml.drivers import NEWEST
 from tests.nvml.fake import Fake, FakeNvml, lose
-from tests.nvml.profiles import host_of
 from tests.nvml.scenario import ABORT, EACH_CALL, HANDLE, HANG, SEGFAULT, read_from, sleep
 from tests.waiting import until
-
-ONE, TWO = "0000:17:00.0", "0000:2a:00.0"
-MIG = f"{ONE}/mig/0"
-ASKING = ("driver", "gpu")
-SHORT = {"FINGERPRINT_NVML_BUDGET_S": "0.8", "FINGERPRINT_NVML_GPU_BUDGET_S": "0.4"}
 
 
 class Hung(NamedTuple):
@@ -103,53 +109,7 @@ def params() -> Iterator[Any]:
 
 @pytest.fixture
 def fake(fake_nvml: FakeNvml, fingerprint: Cli) -> Fake:
-    """Two GPUs, on the first of which MIG is on."""
-    scenario = host_of("H100 SXM", 2, NEWEST)
-    scenario["devices"][ONE] |= {"nvmlDeviceGetMigMode": [1, 1]}
-    scenario["devices"][MIG] = {"nvmlDeviceGetUUID": "MIG-1", "nvmlDeviceGetGpuInstanceId": 1}
-    made = fake_nvml(scenario)
-    fingerprint.env |= {"FINGERPRINT_NVML": str(made.library), "FINGERPRINT_NVML_LOCK": str(made.lock), **SHORT}
-    return made
-
-
-def snapshot(fingerprint: Cli, **how: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(fingerprint("snapshot", "--format", "json", **how).stdout)
-    return found
-
-
-Leaves = dict[str, Any]
-
-
-def leaves(document: dict[str, Any], *areas: str) -> Leaves:
-    """Fact's path -> value; a gap is a `Missing`."""
-    wanted = areas or tuple(document["sections"])
-    return {path: value for area in wanted for path, value in _leaves(area, document["sections"][area]["facts"])}
-
-
-class Missing(NamedTuple):
-    code: str
-    detail: str
-
-
-def _leaves(path: str, told: Any) -> Iterator[tuple[str, Any]]:
-    form = told.get("$") if isinstance(told, dict) else None
-    if form == "gap":
-        yield path, Missing(told["code"], told.get("detail", ""))
-    elif isinstance(told, dict):
-        below = told["items"] if form == "map" else told
-        for name, value in below.items():
-            yield from _leaves(path if (path, name) == ("gpu", "gpus") else f"{path}/{name}", value)
-    else:
-        yield path, told
-
-
-def matching(found: Leaves, glob: str) -> list[Any]:
-    pattern = re.escape(glob).replace(r"\*", "[^/]+")
-    return [value for path, value in found.items() if re.fullmatch(pattern, path)]
-
-
-def details(found: Leaves) -> set[str]:
-    return {value.detail for value in found.values() if isinstance(value, Missing)}
+    return two_gpus(fake_nvml, fingerprint)
 
 
 @pytest.mark.parametrize("hung", [*params()])
@@ -168,14 +128,6 @@ def test_a_call_that_hangs_costs_what_it_and_later_ones_tell(fingerprint: Cli, f
         assert seen
     invented = {path: value for path, value in found.items() if path in lasting(well) and value != well[path]}
     assert {path for path, value in invented.items() if not isinstance(value, Missing)} == set()
-
-
-def matching_gaps(found: Leaves, code: str) -> list[str]:
-    return [path for path, value in found.items() if isinstance(value, Missing) and value.code == code]
-
-
-def lasting(well: Leaves) -> list[str]:
-    return [path for path in well if path.split("/")[0] in ASKING and not path.endswith("/query_ms")]
 
 
 def test_show_and_doctor_name_it(fingerprint: Cli, fake: Fake) -> None:
@@ -302,11 +254,6 @@ def test_a_gpu_that_is_lost_in_the_middle_keeps_what_it_told(fingerprint: Cli, f
     assert found[f"gpu/{ONE}/power_limit"] == 700_000
 
 
-def started(fingerprint: Cli, *args: str, **how: Any) -> "subprocess.Popen[bytes]":
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen(fingerprint.argv(*args), env=fingerprint.env, cwd=fingerprint.home, **{**pipes, **how})
-
-
 def test_the_process_left_behind_holds_nothing_of_its_starter(fingerprint: Cli, fake: Fake) -> None:
     fake.put(TWO, "nvmlDeviceGetUUID", HANG)
     ours, theirs = os.pipe()
@@ -333,11 +280,6 @@ def test_the_process_left_behind_holds_nothing_of_its_starter(fingerprint: Cli, 
         os.close(fd)
 
 
-def stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from its state on."""
-    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
-
-
 def test_a_reader_killed_in_the_middle_leaves_no_process_that_is_well(fingerprint: Cli, fake: Fake) -> None:
     fake.put(TWO, "nvmlDeviceGetSerial", sleep(0.3, "slow"))
     with started(fingerprint, "snapshot") as taking:
@@ -347,112 +289,6 @@ def test_a_reader_killed_in_the_middle_leaves_no_process_that_is_well(fingerprin
         taking.communicate()
     until(lambda: not fake.processes())
     assert fake.called("nvmlShutdown") == fake.called("nvmlInitWithFlags")
-
-
-# A run.
-
-OUTPUT = "echo out; echo err >&2; read go; exit 3"
-
-
-class Run:
-    """A run of a command that waits for a line."""
-
-    def __init__(self, fingerprint: Cli, process: "subprocess.Popen[bytes]") -> None:
-        self._fingerprint = fingerprint
-        self.process = process
-        assert process.stdout
-        assert process.stdout.readline() == b"out\n"
-
-    def end(self) -> dict[str, Any]:
-        """Lets it end, as it does without NVML; what was recorded."""
-        out, err = self.process.communicate(b"go\n")
-        assert (out, err, self.process.returncode) == (b"", b"err\n", 3)
-        found: dict[str, Any] = json.loads(self._fingerprint("show", "a", "--format", "json").stdout)
-        assert found["closed"]["status"] == 3
-        return found
-
-
-@pytest.fixture
-def running(fingerprint: Cli, fake: Fake) -> Iterator[Callable[[], Run]]:
-    processes = []
-
-    def start() -> Run:
-        argv = ("run", "-q", "--name", "a", "--", "sh", "-c", OUTPUT)
-        processes.append(started(fingerprint, *argv))
-        return Run(fingerprint, processes[-1])
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def ticks(run: dict[str, Any]) -> int:
-    """How often what NVML does not tell was sampled."""
-    return max(sample.get("count", 0) for path, sample in run["samples"].items() if path.startswith("pressure/"))
-
-
-def test_a_run_goes_on_where_nvml_hangs_from_the_start(fake: Fake, running: Callable[[], Run]) -> None:
-    fake.put("", "nvmlInit", HANG)
-    run = running()
-    began = time.monotonic()
-    time.sleep(1)
-    slept = time.monotonic() - began
-    found = run.end()
-    assert ticks(found) >= 3
-    assert found["metrics"]["wall_time"]["samples"][0] < slept + 0.4  # not the seconds that NVML had before and after
-    assert found["troubles"] == []
-    assert len(fake.processes()) == 1
-    assert fake.called("nvmlInitWithFlags") == 1
-
-
-def test_a_sampler_that_hangs_holds_up_no_other_area(fingerprint: Cli, fake: Fake, running: Callable[[], Run]) -> None:
-    fingerprint.env["FINGERPRINT_SAMPLING_FIRST_MINUTE_HZ"] = "20"
-    run = running()
-    until(lambda: fake.mark and fake.mark.call == "-" and fake.called("nvmlDeviceGetPowerUsage") > 6)
-    fake.put(TWO, "nvmlDeviceGetPowerUsage", HANG)
-    until(lambda: fake.mark and fake.mark.call == "nvmlDeviceGetPowerUsage")
-    time.sleep(2)
-    found = run.end()
-    assert ticks(found) > 10 * found["metrics"]["wall_time"]["samples"][0]
-    assert any(path.startswith(f"gpu/{ONE}/power/") for path in found["samples"])
-    assert len(fake.processes()) == 1
-    assert fake.called("nvmlInitWithFlags") == 2  # before, and the sampler: none after it
-
-
-def test_a_run_ends_where_nvml_hangs_at_its_end(fake: Fake, running: Callable[[], Run]) -> None:
-    run = running()
-    until(lambda: fake.mark and fake.mark.call == "-")
-    fake.put(ONE, "nvmlDeviceGetSerial", HANG)  # no sample asks it
-    found = run.end()
-    assert found["snapshots"]["after"]
-    [pid] = fake.processes()
-    assert fake.mark
-    assert (fake.mark.pid, fake.mark.call) == (pid, "nvmlDeviceGetSerial")
-
-
-def test_a_run_leaves_no_zombie(fingerprint: Cli, fake: Fake, running: Callable[[], Run]) -> None:
-    """Neither of a sampler that ended before its time."""
-    run = running()
-    until(lambda: fake.mark and fake.mark.call == "-" and fake.called("nvmlDeviceGetPowerUsage") > 4)
-    [pid] = fake.processes()
-    reader = int(stat(pid)[1])
-    os.kill(pid, signal.SIGKILL)
-    until(lambda: not children(reader))
-    run.end()
-    assert children(os.getpid()) == []
-
-
-def children(pid: int) -> list[int]:
-    """Zombies are children too."""
-    return [int(found.name) for found in Path("/proc").glob("[0-9]*") if parent(found) == pid]
-
-
-def parent(process: Path) -> int | None:
-    try:
-        return int(stat(int(process.name))[1])
-    except OSError:
-        return None
 
 
 @pytest.mark.root
