@@ -125,6 +125,20 @@ def test_what_a_device_does_not_have_is_unsupported_without_words(fake_nvml: Fak
     assert gap.detail == ""
 
 
+def test_what_a_driver_is_too_old_for_is_unsupported_and_says_so(fake_nvml: FakeNvml) -> None:
+    gap = fake_nvml(host_of("T4", 1, "535.183.01")).host().nvml(ONE, "nvmlDeviceGetAddressingMode")
+
+    assert gap == Gap("unsupported")
+    assert gap.detail == "nvmlDeviceGetAddressingMode: Function Not Found (NVML 13)"
+
+
+def test_data_that_is_not_there_for_the_moment_has_not_vanished(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("T4")
+    scenario["devices"][ONE]["nvmlDeviceGetEccMode"] = error(21)
+
+    assert fake_nvml(scenario).host().nvml(ONE, "nvmlDeviceGetEccMode") == Gap("failed")
+
+
 def test_what_nobody_asks_is_not_read(fake_nvml: FakeNvml) -> None:
     assert fake_nvml(host_of("T4")).host().nvml(ONE, "nvmlDeviceGetEncoderStats") == Gap("not_read")
 
@@ -237,6 +251,34 @@ def test_a_function_that_a_driver_lacks_is_asked_by_its_older_name(
             staged = {field: value for field, value in staged.items() if field not in left_out}
         assert (device, key, answer) == (device, key, staged)
     assert rows
+
+
+def test_clock_offsets_of_an_older_driver_are_told_by_its_own_functions(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("RTX 4090", 1, "550.163.01")
+    scenario["devices"][ONE] |= {"nvmlDeviceGetGpcClkVfOffset": 150, "nvmlDeviceGetMemClkVfOffset": error(3)}
+    host = fake_nvml(scenario).host()
+
+    assert asked(host, ONE, "nvmlDeviceGetClockOffsets(0,0)") == {"clockOffsetMHz": 150}
+    assert asked(host, ONE, "nvmlDeviceGetClockOffsets(2,0)") == Gap("unsupported")
+
+
+@pytest.mark.parametrize(
+    ("driver", "version"), [("535.54.03", 2), ("535.86.10", 2), ("535.98", 3), ("525.85.12", 3), ("580.65.06", 3)]
+)
+def test_a_driver_that_fills_a_longer_struct_is_not_asked_for_it(
+    fake_nvml: FakeNvml, driver: str, version: int
+) -> None:
+    scenario = host_of("H100 SXM", 1, driver)
+    staged = [{"pid": 4000, "usedGpuMemory": 1 << 30, "gpuInstanceId": 0xFFFFFFFF, "computeInstanceId": 0xFFFFFFFF}]
+    names = [f"nvmlDeviceGet{kind}RunningProcesses_v" for kind in ("Compute", "Graphics", "MPSCompute")]
+    scenario["devices"][ONE] |= {f"{name}3": staged for name in names}
+    fake = fake_nvml(scenario)
+    host = fake.host()
+
+    assert [asked(host, ONE, f"{name}3") for name in names] == [staged] * 3
+    assert {key for key in (call.key for call in fake.calls) if "RunningProcesses" in key} == {
+        f"{name}{version}" for name in names
+    }
 
 
 def test_memory_of_the_older_form_tells_nothing_reserved(fake_nvml: FakeNvml) -> None:

@@ -25,7 +25,7 @@ GAPS: Mapping[int, GapCode] = {
     18: "failed",  # LIB_RM_VERSION_MISMATCH: the library was upgraded, the module that runs was not
     19: "failed",  # IN_USE
     20: "failed",  # MEMORY
-    21: "absent",  # NO_DATA
+    21: "failed",  # NO_DATA: for the moment; it is no value, and not the absence of the thing
     22: "unsupported",  # VGPU_ECC_NOT_SUPPORTED
     23: "failed",  # INSUFFICIENT_RESOURCES
     24: "unsupported",  # FREQ_NOT_SUPPORTED
@@ -40,13 +40,15 @@ GAPS: Mapping[int, GapCode] = {
 
 
 EXPECTED = ("unsupported", "absent", "retired")
-BARE = {code: Gap(gap) for code, gap in GAPS.items() if gap in EXPECTED}
+NO_FUNCTION = 13
+BARE = {code: Gap(gap) for code, gap in GAPS.items() if gap in EXPECTED and code != NO_FUNCTION}
 
 
 def gap_of(code: int, words: str, key: str) -> Gap:
     """The gap for a call's return code; one of a newer NVML is `failed`. words: NVML's own text.
 
-    What a device simply does not have is said without words: a snapshot holds hundreds of such gaps.
+    What a device simply does not have is said without words: a snapshot holds hundreds of such gaps. What the driver
+    does not have, another driver may.
     """
     if code in BARE and key.startswith("nvmlDevice"):
         return BARE[code]

@@ -7,6 +7,7 @@ Some wrappers of nvidia-ml-py want a struct from their caller, and some swallow 
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 import pynvml
 
@@ -140,8 +141,20 @@ def field_values(handle: Any, fields: Sequence[tuple[int, int]]) -> Any:
     return values
 
 
+OLDER_OFFSETS = {0: "nvmlDeviceGetGpcClkVfOffset", 2: "nvmlDeviceGetMemClkVfOffset"}
+
+
 def clock_offsets(handle: Any, clock: int, pstate: int) -> Any:
-    return struct("nvmlDeviceGetClockOffsets", ("c_nvmlClockOffset_t", 1))(handle, {"type": clock, "pstate": pstate})
+    """R560 brought it; from R515 on there is a function for each of two clocks, and one offset for all states."""
+    try:
+        return struct("nvmlDeviceGetClockOffsets", ("c_nvmlClockOffset_t", 1))(
+            handle, {"type": clock, "pstate": pstate}
+        )
+    except pynvml.NVMLError as error:
+        older = getattr(pynvml, OLDER_OFFSETS.get(clock, ""), None)
+        if error.value != NO_FUNCTION or older is None:
+            raise
+        return {"clockOffsetMHz": older(handle)}
 
 
 def memory_info(handle: Any) -> Any:
@@ -152,6 +165,31 @@ def memory_info(handle: Any) -> Any:
         if error.value not in (NO_FUNCTION, VERSION_MISMATCH):
             raise
         return pynvml.nvmlDeviceGetMemoryInfo(handle)
+
+
+LONGER_STRUCT = (535, 43), (535, 98)
+"""Since when, and until when: drivers whose v3 of a process list filled a longer struct, by the same name."""
+
+
+def running(kind: str) -> Callable[..., Any]:
+    """Processes by version 3; by version 2 where 3 would make pids of memory sizes (XuehaiPan/nvitop#79, #89)."""
+
+    def read(handle: Any) -> Any:
+        first, fixed = LONGER_STRUCT
+        version = 2 if first <= _driver() < fixed else 3
+        return getattr(pynvml, f"nvmlDeviceGet{kind}RunningProcesses_v{version}")(handle)
+
+    return read
+
+
+@cache
+def _driver() -> tuple[int, ...]:
+    """The library tells it without asking a GPU."""
+    try:
+        version = plain(pynvml.nvmlSystemGetDriverVersion())
+    except pynvml.NVMLError:
+        return ()
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def unrepairable_memory(handle: Any) -> Any:
@@ -167,6 +205,9 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "nvmlDeviceGetClockOffsets": clock_offsets,
     "nvmlDeviceGetMemoryInfo": memory_info,
     "nvmlDeviceGetUnrepairableMemoryFlag_v1": unrepairable_memory,
+    "nvmlDeviceGetComputeRunningProcesses_v3": running("Compute"),
+    "nvmlDeviceGetGraphicsRunningProcesses_v3": running("Graphics"),
+    "nvmlDeviceGetMPSComputeRunningProcesses_v3": running("MPSCompute"),
     "nvmlDeviceGetPlatformInfo": struct(
         "nvmlDeviceGetPlatformInfo", ("c_nvmlPlatformInfo_v2_t", 2), ("c_nvmlPlatformInfo_v1_t", 1)
     ),
