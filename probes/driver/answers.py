@@ -7,6 +7,7 @@ from probes.kit.facts import Gap, Section, Seen, config, then
 from probes.kit.host import Host
 
 CONFIDENTIAL = "nvmlSystemGetConfComputeSettings"
+NO_VALUE = 0xFFFFFFFF  # NVML_VALUE_NOT_AVAILABLE, in a struct's members
 # nvml.h: NVML_GPU_NVLINK_BW_MODE_*, NVML_CC_SYSTEM_ENVIRONMENT_*, _FEATURE_*, _DEVTOOLS_MODE_*, _MULTIGPU_*
 BANDWIDTH = ("full", "off", "min", "half", "3quarter")
 ENVIRONMENT = ("unavailable", "sim", "prod")
@@ -93,7 +94,9 @@ def _text(answer: Any) -> str:
     return answer
 
 
-def _word(words: Sequence[str], value: Any) -> str:
+def _word(words: Sequence[str], value: Any) -> Seen[str]:
+    if value == NO_VALUE:
+        return Gap("unsupported")
     return words[value] if value in range(len(words)) else f"unknown ({value})"
 
 

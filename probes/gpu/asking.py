@@ -44,7 +44,7 @@ class Device(NamedTuple):
         found = self.host.nvml(self.key, call)
         if isinstance(found, Gap):
             return NOT_READ if found == NOT_READ else found  # as nobody writes it: a sample asks little
-        return then(found, lambda whole: _told(_member(whole, member))) if member else _told(found)
+        return then(found, lambda whole: told_of(_member(whole, member))) if member else told_of(found)
 
     def word(self, source: str, words: Words) -> Seen[str]:
         """An enumerator by its word; one that nvml.h did not have yet is `unknown (17)`."""
@@ -76,7 +76,8 @@ def _member(whole: Any, member: str) -> Any:
     raise ValueError(f"no {member} in {whole!r}")
 
 
-def _told(value: Any) -> Seen[Any]:
+def told_of(value: Any) -> Seen[Any]:
+    """The value, or `unsupported` for what stands where there is none."""
     if isinstance(value, Gap):
         return value
     nothing = value in _NO_TEXT if isinstance(value, str) else isinstance(value, int) and value in _NO_VALUE

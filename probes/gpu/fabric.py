@@ -1,15 +1,16 @@
 """Whether the GPU has joined the NVLink fabric (Hopper and later with NVSwitch), and how well it is joined."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from probes.gpu.asking import UNSUPPORTED, Device, Words
-from probes.kit.facts import Gap, Section, Seen, config, state, then
+from probes.gpu.asking import UNSUPPORTED, Device, Words, told_of
+from probes.kit.facts import Gap, Section, Seen, config, seen_or, state, then
 from probes.kit.host import Host
 
 INFO = "nvmlDeviceGetGpuFabricInfoV"
 SETTLING_SECONDS = 120
-"""Uptime until which a GPU that is still being registered has not failed to be."""
+"""Since boot, or since the driver was loaded: until then a GPU that is still being registered has not failed to be."""
 
 STATES: Words = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}  # NVML_GPU_FABRIC_STATE_*
 SUMMARIES: Words = {1: "healthy", 2: "unhealthy", 3: "limited_capacity"}  # NVML_GPU_FABRIC_HEALTH_SUMMARY_*
@@ -37,6 +38,7 @@ RETURNS = (
 )  # fmt: skip
 """nvmlReturn_t, by number."""
 UNKNOWN = 999  # NVML_ERROR_UNKNOWN
+_LOADED = re.compile(r"^\d+,(\d+);NVRM: loading NVIDIA UNIX", re.MULTILINE)
 
 MASK: Mapping[str, tuple[int, int, Words]] = {
     "bandwidth": (0, 0x3, BANDWIDTHS),
@@ -109,7 +111,7 @@ def read_fabric(device: Device) -> Fabric:
     return Fabric(
         state=then(info, lambda told: _word(told["state"], STATES)),
         status=then(completed, lambda told: _status(told["status"])),
-        clique_id=then(completed, lambda told: told["cliqueId"]),
+        clique_id=then(completed, lambda told: told_of(told["cliqueId"])),
         cluster_uuid=then(completed, lambda told: _uuid(told["clusterUuid"])),
         health=_health(info),
     )
@@ -125,7 +127,13 @@ def _joined(host: Host, info: Mapping[str, Any]) -> Seen[Mapping[str, Any]]:
 
 def _is_young(host: Host) -> bool:
     uptime = then(host.line("/proc/uptime"), lambda line: float(line.split()[0]))
-    return not isinstance(uptime, Gap) and uptime < SETTLING_SECONDS
+    return not isinstance(uptime, Gap) and uptime - _loaded_at(host) < SETTLING_SECONDS
+
+
+def _loaded_at(host: Host) -> float:
+    """Seconds from boot until the driver was loaded last; 0 where the kernel's log does not tell it to this reader."""
+    loads = _LOADED.findall(seen_or(host.kernel_log(), ""))
+    return int(loads[-1]) / 1e6 if loads else 0.0
 
 
 def _completed(info: Mapping[str, Any]) -> Seen[Mapping[str, Any]]:
@@ -140,7 +148,8 @@ def _health(info: Seen[Mapping[str, Any]]) -> FabricHealth:
 
 def _part(info: Seen[Mapping[str, Any]], shift: int, width: int, words: Words) -> Seen[str]:
     """Version 1 of the answer has no health at all."""
-    return then(info, lambda told: _word(told.get("healthMask", 0) >> shift & width, words))
+    mask = then(info, lambda told: told_of(told.get("healthMask", 0)))
+    return then(mask, lambda bits: _word(bits >> shift & width, words))
 
 
 def _word(number: int, words: Words) -> Seen[str]:

@@ -209,6 +209,8 @@ def test_nvmls_numbers_become_words(machine: Machine) -> None:
 def test_a_word_that_no_header_has_yet_is_told_as_unknown(machine: Machine) -> None:
     machine.nvml(nvmlSystemGetNvlinkBwMode=17)
     assert machine.read().nvml.nvlink_bw_mode == "unknown (17)"
+    machine.answers["nvml", "nvmlSystemGetNvlinkBwMode"] = 0xFFFFFFFF
+    assert code(machine.read().nvml.nvlink_bw_mode) == "unsupported"
 
 
 def test_answers_of_another_form_cost_their_facts_alone(machine: Machine) -> None:

@@ -193,9 +193,9 @@ JOINED = {
 UPTIME = ("text", "/proc/uptime")
 
 
-def fabric(uptime: float = 9000.0, **changed: Any) -> Any:
+def fabric(uptime: float = 9000.0, log: str | Gap = "", **changed: Any) -> Any:
     told = {"nvmlDeviceGetGpuFabricInfoV": {**JOINED, **changed}}
-    return received(read_fabric(gpu(told, {UPTIME: f"{uptime} 1.0\n"})))
+    return received(read_fabric(gpu(told, {UPTIME: f"{uptime} 1.0\n", ("kernel_log", ""): log})))
 
 
 def test_a_gpu_that_has_joined_tells_where_and_how_well() -> None:
@@ -219,6 +219,27 @@ def test_a_gpu_that_has_not_joined_is_given_time_after_boot_and_then_has_failed_
     early, late = fabric(40.0, state=2), fabric(4000.0, state=2)
     assert early.state == early.clique_id == early.health.summary == Gap("settling")
     assert (late.state, late.clique_id) == ("in_progress", Gap("not_observable"))
+
+
+LOADED = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build"
+
+
+@pytest.mark.parametrize(
+    ("log", "state"),
+    [
+        (f"900,8000000;{LOADED}\n950,8900000000;{LOADED}", Gap("settling")),
+        (f"900,8000000;{LOADED}", "in_progress"),
+        (Gap("denied"), "in_progress"),
+    ],
+)
+def test_time_is_given_after_the_driver_was_loaded_anew_too(log: str | Gap, state: str | Gap) -> None:
+    assert fabric(9000.0, log, state=2).state == state
+
+
+def test_numbers_that_are_all_ones_are_none() -> None:
+    joined = fabric(healthMask=0xFFFFFFFF, cliqueId=0xFFFFFFFF)
+    assert joined.clique_id == joined.health.bandwidth == joined.health.partition_assigned == UNSUPPORTED
+    assert joined.state == "completed"
 
 
 def test_a_registration_that_failed_says_with_what() -> None:
