@@ -26,17 +26,21 @@ def start(*arguments: str) -> None:
 
 
 def _stand_in(name: str, **members: object) -> None:
+    """A module of these members, and of all of the real one's when a release to come asks for another."""
     module = types.ModuleType(name)
-    vars(module).update(members)
+    vars(module).update(members, __getattr__=lambda member: getattr(_real(name), member))
     sys.modules[name] = module
 
 
-def _find_library(name: str) -> str | None:
-    """ctypes.util's own, when it is called: it brings shutil, tempfile and subprocess."""
-    del sys.modules["ctypes.util"]
-    from ctypes.util import find_library
+def _real(name: str) -> types.ModuleType:
+    sys.modules.pop(name, None)
+    __import__(name)
+    return sys.modules[name]
 
-    return find_library(name)
+
+def _find_library(name: str) -> object:
+    """ctypes.util's own, when it is called: it brings shutil, tempfile and subprocess."""
+    return _real("ctypes.util").find_library(name)
 
 
 def _capwords(text: str, sep: str) -> str:
