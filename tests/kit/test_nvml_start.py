@@ -48,12 +48,13 @@ def test_nothing_is_imported_that_costs_much_and_gives_little(fake_nvml: FakeNvm
 
 def test_a_stand_in_has_all_that_the_real_module_has() -> None:
     script = """
+from _thread import allocate_lock
 from probes.kit.nvml.start import _find_library, _stand_in
-_stand_in("threading", Lock=int)
+_stand_in("threading", Lock=allocate_lock)
 _stand_in("ctypes.util", find_library=_find_library)
 from ctypes.util import find_library
 from threading import Lock, Thread
-assert Lock is int and Thread.__name__ == "Thread"
+assert Lock is allocate_lock and Thread.__name__ == "Thread"
 find_library("c")
 """
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])

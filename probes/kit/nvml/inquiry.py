@@ -194,7 +194,7 @@ SNAPSHOT_PHASES: Final = (
 )
 """Each phase is asked of every device before the next one begins; then MIG devices, links, and pairs."""
 
-SAMPLE: Final = (*NOW, *_each("nvmlDeviceGetMaxClockInfo", 1), (FIELDS, NOW_FIELDS))
+SAMPLE: Final = (*NOW, *_each("nvmlDeviceGetMaxClockInfo", 1, 2), (FIELDS, NOW_FIELDS))
 
 FALLBACKS: Final = {
     "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",  # renamed with R535

@@ -27,8 +27,14 @@ def start(*arguments: str) -> None:
 
 def _stand_in(name: str, **members: object) -> None:
     """A module of these members, and of all of the real one's when a release to come asks for another."""
+
+    def other(member: str) -> object:
+        if member.startswith("__"):  # the import system looks for __path__ and the like
+            raise AttributeError(member)
+        return getattr(_real(name), member)
+
     module = types.ModuleType(name)
-    vars(module).update(members, __getattr__=lambda member: getattr(_real(name), member))
+    vars(module).update(members, __getattr__=other)
     sys.modules[name] = module
 
 
