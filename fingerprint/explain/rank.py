@@ -49,7 +49,7 @@ BINDS = (
     ),
     ("process/*/cgroup/memory_high", ("usage/main/cgroup/memory_events/high",)),
     ("gpu/*/power_limit", (f"{HELD}/sw_power_cap",)),
-    ("gpu/*/enforced_power_limit", (f"{HELD}/sw_power_cap", f"{HELD}/hw_power_brake")),
+    ("gpu/*/enforced_power_limit", (f"{HELD}/sw_power_cap", f"{HELD}/hw_power_brake_slowdown")),
 )
 GREW_WHERE = "grew where the limit is in force"
 BINDING, CAUGHT_IN_THE_ACT, UNBOUND = 0.5, 0.45, -0.3

@@ -144,12 +144,19 @@ EVENTS = {
     )
     for name, printed in _REASONS.items()
 }
-_HELD = ("sw_power_cap", "sync_boost", "sw_therm_slowdown", "hw_therm_slowdown", "hw_power_brake")
+_HELD = {
+    "sw_power_cap": "sw_power_cap",
+    "sync_boost": "sync_boost",
+    "sw_thermal_slowdown": "sw_therm_slowdown",
+    "hw_thermal_slowdown": "hw_therm_slowdown",
+    "hw_power_brake_slowdown": "hw_power_brake",
+}
+"""As `--query-gpu` calls them, and as XML does."""
 EVENT_COUNTERS = {
     f"clocks_event_reasons_counters/{name}": told(
-        microseconds, f"clocks_event_reasons_counters/clocks_event_reasons_counters_{name}"
+        microseconds, f"clocks_event_reasons_counters/clocks_event_reasons_counters_{printed}"
     )
-    for name in _HELD
+    for name, printed in _HELD.items()
 }
 
 THERMAL = {

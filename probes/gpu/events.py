@@ -79,16 +79,16 @@ class EventCounters(Section):
     sync_boost: Seen[int] = counter(
         "How long a slower GPU of the group did", "NVML_FI_DEV_CLOCKS_EVENT_REASON_SYNC_BOOST", "us"
     )
-    sw_therm_slowdown: Seen[int] = counter(
+    sw_thermal_slowdown: Seen[int] = counter(
         "How long heat did", "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN", "us", trouble=True
     )
-    hw_therm_slowdown: Seen[int] = counter(
+    hw_thermal_slowdown: Seen[int] = counter(
         "How long the hardware halved the clocks for heat",
         "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN",
         "us",
         trouble=True,
     )
-    hw_power_brake: Seen[int] = counter(
+    hw_power_brake_slowdown: Seen[int] = counter(
         "How long the chassis held the brake",
         "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN",
         "us",

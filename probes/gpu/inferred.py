@@ -4,24 +4,28 @@ from probes.gpu.asking import Device
 from probes.gpu.events import CURRENT, GPU_IDLE, busy, names_of
 from probes.gpu.machine import Machine
 from probes.gpu.settings import persistence
-from probes.kit.facts import Gap, Section, Seen, config, state, then
+from probes.kit.facts import Gap, Section, Seen, config, seen_or, state, then
 
 STEP_MHZ = 15
 """Clocks move in steps of 7 or 8 and 15 MHz: a step below the maximum is the maximum."""
 FAR_BELOW = 0.75
-"""Consumer boards never reach their maximum under load: 0.81 to 0.9 of it is what their voltage allows."""
+"""Consumer boards never reach their maximum under load: 0.81 to 0.9 of it is what their voltage allows, and memory
+computes at 0.86 of its own or more."""
+COMPUTES_IN = 2
+"""The highest performance state in which a GPU computes at full speed: consumer boards do so in P2."""
 
-SM = "nvmlDeviceGetClockInfo(1)"
-SM_MAX = "nvmlDeviceGetMaxClockInfo(1)"
+SM, SM_MAX = "nvmlDeviceGetClockInfo(1)", "nvmlDeviceGetMaxClockInfo(1)"
+MEMORY, MEMORY_MAX = "nvmlDeviceGetClockInfo(2)", "nvmlDeviceGetMaxClockInfo(2)"
 SUSPECTED = "suspected"
 NO_SIGN = "no sign"
 
 
 class Inferred(Section):
     clock_lock: Seen[str] = state(
-        "Whether somebody locked the clocks (`nvidia-smi -lgc`), for which NVML has no getter: 1.07x to 1.5x, "
-        "until the reboot or `nvidia-smi -rgc`, whoever set it",
-        "inferred from the SM clock against its maximum, under load or at rest, where no event reason holds it",
+        "Whether somebody locked the clocks (`nvidia-smi -lgc`, `-lmc`), for which NVML has no getter: 1.07x to 1.5x, "
+        "until the reboot or `nvidia-smi -rgc`, `-rmc`, whoever set it",
+        "inferred from the clocks of SM and memory against their maximum, under load or at rest, where no event reason "
+        "holds them",
         settled="gpu busy",
     )
     clock_lock_ground: Seen[str] = state(
@@ -52,7 +56,7 @@ class Inferred(Section):
 def read_inferred(device: Device, machine: Machine) -> Inferred:
     by = _power_limit_by(device)
     kept = persistence(device, machine)
-    sampled = sample_inferred(device)
+    sampled = sample_inferred(device, was_up=kept == "enabled")
     return Inferred(
         clock_lock=sampled.clock_lock,
         clock_lock_ground=sampled.clock_lock_ground,
@@ -63,37 +67,48 @@ def read_inferred(device: Device, machine: Machine) -> Inferred:
     )
 
 
-def sample_inferred(device: Device) -> Inferred:
-    """The lock alone: it shows while the GPU works."""
+def sample_inferred(device: Device, *, was_up: bool = True) -> Inferred:
+    """The lock alone: it shows while the GPU works. was_up: whether it was, before NVML was opened."""
     bits = device.answer(CURRENT)
-    found = then(busy(device), lambda works: then(bits, lambda held: _lock(device, works, held)))
+    found = then(busy(device), lambda works: then(bits, lambda held: _lock(device, works, held, was_up)))
     return Inferred(clock_lock=then(found, lambda pair: pair[0]), clock_lock_ground=then(found, lambda pair: pair[1]))
 
 
-def _lock(device: Device, works: int, bits: int) -> Seen[tuple[str, str]]:
-    return _under_load(device, bits) if works else _at_rest(device, bits)
+def _lock(device: Device, works: int, bits: int, was_up: bool) -> Seen[tuple[str, str]]:
+    return _under_load(device, bits) if works else _at_rest(device, bits, was_up)
 
 
 def _under_load(device: Device, bits: int) -> Seen[tuple[str, str]]:
     if bits:
         return NO_SIGN, f"busy, and held by {', '.join(names_of(bits))}"
+    performance = seen_or(device.answer("nvmlDeviceGetPerformanceState"), 0)
+    if performance > COMPUTES_IN:
+        return Gap("not_observable", f"busy in P{performance}: work that light may not raise the clocks")
+    if _is_far_below(device.answer(MEMORY), device.answer(MEMORY_MAX)):
+        return SUSPECTED, "busy with the memory far below its maximum clock, and no event reason holds it"
     return then(device.answer(SM), lambda now: then(device.answer(SM_MAX), lambda most: _below(now, most)))
+
+
+def _is_far_below(now: Seen[int], most: Seen[int]) -> bool:
+    return not isinstance(now, Gap) and not isinstance(most, Gap) and now < FAR_BELOW * most
 
 
 def _below(now: int, most: int) -> Seen[tuple[str, str]]:
     if now >= most - STEP_MHZ:
         return NO_SIGN, "busy at the maximum clock"
-    if now < FAR_BELOW * most:
+    if _is_far_below(now, most):
         return SUSPECTED, "busy far below the maximum clock, and no event reason holds it"
     return Gap("not_observable", "busy below the maximum clock: a lock, or what the voltage allows")
 
 
-def _at_rest(device: Device, bits: int) -> Seen[tuple[str, str]]:
+def _at_rest(device: Device, bits: int, was_up: bool) -> Seen[tuple[str, str]]:
     """Locked, a GPU rested at 915 MHz without the idle bit, which came back after a reboot (JuliaGPU/CUDA.jl#2194)."""
     if bits & GPU_IDLE:
         return NO_SIGN, "at rest, and the GPU says that it is idle"
     if bits or device.answer("nvmlDeviceGetUtilizationRates.gpu") != 0:
         return Gap("not_observable", "neither busy nor idle")
+    if not was_up:
+        return Gap("not_observable", "at rest, but for being asked: without persistence mode that starts the GPU")
     return SUSPECTED, "at rest, and the GPU does not say that it is idle"
 
 

@@ -8,6 +8,10 @@ _MEMORY = "nvmlDeviceGetMemoryInfo"
 _BAR1 = "nvmlDeviceGetBAR1MemoryInfo"
 
 
+# Version 1 of NVML's answer, which drivers before R510 give, leaves out of the total what they reserve.
+_DRIVER = ("driver/module/version", "driver/nvml/driver_version")
+
+
 class Memory(Section):
     """Where GPU and CPU share one memory (GB10) NVML tells none of it."""
 
@@ -16,7 +20,7 @@ class Memory(Section):
         f"{_MEMORY}.total",
         "B",
         settled="always",
-        follows=("gpu/*/ecc/mode_current",),
+        follows=("gpu/*/ecc/mode_current", *_DRIVER),
     )
     reserved: Seen[int] = state(
         "What driver and firmware keep: not there for the cache. Version 1 of NVML's answer counts it as used",
@@ -24,7 +28,7 @@ class Memory(Section):
         "B",
         settled="always",
         context=True,
-        follows=("gpu/*/ecc/mode_current", "gpu/*/mig/mode_current"),
+        follows=("gpu/*/ecc/mode_current", "gpu/*/mig/mode_current", *_DRIVER),
     )
     used: Seen[int] = telemetry(
         "Left by an earlier server, it shrinks this one's cache: orphans have held 22 to 104 GB", f"{_MEMORY}.used", "B"

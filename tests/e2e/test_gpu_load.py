@@ -71,7 +71,7 @@ def test_a_gpu_that_heat_slows_down_is_said_first_with_how_long_it_was(gpu_host:
     host.put({REASONS: HW_SLOWDOWN | HW_THERMAL, GRAPHICS: 990, SM: 990, "nvmlDeviceGetTemperatureV(0)": 88}, ONE)
     host.run("b", meanwhile=lambda: host.put({HELD_BY_HEAT: LONG_NS}, ONE))
     told = host.diff("a", "b")
-    counter = f"gpu/{ONE}/clocks_event_reasons_counters/hw_therm_slowdown"
+    counter = f"gpu/{ONE}/clocks_event_reasons_counters/hw_thermal_slowdown"
     assert list(told.causes) == [counter]
     assert told.json["headline"].startswith(f"{counter} 0 -> ")
     [suspect] = told.json["suspects"]
@@ -93,7 +93,7 @@ def test_a_power_brake_tells_that_the_limit_it_lowers_was_reached(gpu_host: Make
     host.run("b", meanwhile=lambda: host.put({HELD_BY_BRAKE: LONG_NS}))
     told = host.diff("a", "b")
     assert told.causes == {"gpu/*/enforced_power_limit": ("2/2", 700_000, 350_000)}
-    assert told.others == {"gpu/*/clocks_event_reasons_counters/hw_power_brake": "grew"}
+    assert told.others == {"gpu/*/clocks_event_reasons_counters/hw_power_brake_slowdown": "grew"}
     [suspect] = told.json["suspects"]
     assert suspect["likelihood"] == "likely"
     assert [evidence["fact"] for evidence in suspect["evidence"]] == list(told.others)
@@ -106,7 +106,7 @@ def test_a_power_brake_that_lowers_no_limit_is_the_suspect(gpu_host: MakeHost) -
     host.put({REASONS: HW_SLOWDOWN | HW_POWER_BRAKE, GRAPHICS: 990, SM: 990})
     host.run("b", meanwhile=lambda: host.put({HELD_BY_BRAKE: LONG_NS}))
     told = host.diff("a", "b")
-    assert list(told.causes) == ["gpu/*/clocks_event_reasons_counters/hw_power_brake"]
+    assert list(told.causes) == ["gpu/*/clocks_event_reasons_counters/hw_power_brake_slowdown"]
     assert told.json["suspects"][0]["on"] == "2/2"
 
 

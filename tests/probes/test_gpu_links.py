@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from probes.gpu.affinity import as_list, read_affinity
 from probes.gpu.fabric import MASK, read_fabric
 from probes.gpu.nvlink import NvLinks, read_nvlink, slot
-from probes.gpu.pcie import read_pcie, sample_pcie
+from probes.gpu.pcie import PcieErrors, read_pcie, sample_pcie
 from probes.gpu.peers import read_peers
 from probes.kit.facts import NOT_READ, Gap, Map
 from probes.kit.parse import cpu_list
@@ -63,6 +63,11 @@ def test_errors_of_the_link_have_their_own_counters() -> None:
     errors = received(read_pcie(gpu({field(number): number for number in numbers}))).errors
     assert (errors.replay_counter, errors.l0_to_recovery, errors.correctable) == (94, 169, 173)
     assert {getattr(errors, name) for name in errors.__struct_fields__} == set(numbers)
+
+
+def test_a_link_that_changes_its_speed_is_in_no_trouble() -> None:
+    trouble = {name for name, fact in PcieErrors.__facts__.items() if fact.trouble}
+    assert PcieErrors.__facts__.keys() - trouble == {"l0_to_recovery", "unsupported_request"}
 
 
 def test_a_driver_without_the_field_tells_replays_by_its_older_call() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from probes.gpu.ecc import read_ecc
 from probes.gpu.health import RECOVERY_ACTIONS, read_health
-from probes.gpu.memory import read_memory, sample_memory
+from probes.gpu.memory import Memory, read_memory, sample_memory
 from probes.kit.facts import NOT_READ, Gap
 from tests.nvml.fake import FakeNvml
 from tests.probes.asked import GPU, field, gpu, received
@@ -118,3 +118,7 @@ def test_a_sample_holds_what_is_used_and_nothing_that_it_did_not_ask() -> None:
     memory = sample_memory(gpu({"nvmlDeviceGetMemoryInfo": MEMORY}))
     assert (memory.used, memory.free) == (70057984, 84886355968)
     assert memory.total is memory.bar1_total is NOT_READ
+
+
+def test_a_driver_that_counts_what_it_reserves_otherwise_brings_another_total() -> None:
+    assert "driver/nvml/driver_version" in Memory.__facts__["total"].follows

@@ -9,19 +9,21 @@ from hypothesis import strategies as st
 from probes.gpu import events
 from probes.gpu.asking import Device
 from probes.gpu.events import BUSY_PERCENT, GPU_IDLE, REASONS, busy, names_of, read_event_counters, read_event_reasons
-from probes.gpu.inferred import NO_SIGN, SUSPECTED, sample_inferred
+from probes.gpu.inferred import NO_SIGN, SUSPECTED, read_inferred, sample_inferred
+from probes.gpu.machine import Machine
 from probes.kit.facts import Gap
 from tests.probes.asked import GPU, field, gpu
 from tests.probes.gpu_hosts import code
 
 
-def working(sm: int, reasons: int = 0, percent: int = 97, most: int = 1980) -> Device:
+def working(sm: int, reasons: int = 0, percent: int = 97, most: int = 1980, **more: Any) -> Device:
     return gpu(
         {
             "nvmlDeviceGetUtilizationRates": {"gpu": percent, "memory": 40},
             "nvmlDeviceGetCurrentClocksEventReasons": reasons,
             "nvmlDeviceGetClockInfo(1)": sm,
             "nvmlDeviceGetMaxClockInfo(1)": most,
+            **more,
         }
     )
 
@@ -100,6 +102,25 @@ def test_where_a_lock_cannot_be_told_from_something_else_nothing_is_suspected(de
     assert isinstance(lock, Gap)
     assert lock.code == "not_observable"
     assert says in lock.detail
+
+
+@pytest.mark.parametrize(("clock", "lock"), [(2619, NO_SIGN), (2300, NO_SIGN), (1593, SUSPECTED)])
+def test_memory_far_below_its_maximum_is_suspected_as_well(clock: int, lock: str) -> None:
+    memory = {"nvmlDeviceGetClockInfo(2)": clock, "nvmlDeviceGetMaxClockInfo(2)": 2619}
+    assert sample_inferred(working(1980, **memory)).clock_lock == lock
+
+
+@pytest.mark.parametrize(("performance", "lock"), [(0, SUSPECTED), (2, SUSPECTED), (5, None), (8, None)])
+def test_clocks_that_light_work_did_not_raise_are_no_lock(performance: int, lock: str | None) -> None:
+    found = sample_inferred(working(600, nvmlDeviceGetPerformanceState=performance)).clock_lock
+    assert found == (lock or Gap("not_observable"))
+
+
+@pytest.mark.parametrize(("mode", "lock"), [(1, SUSPECTED), (0, Gap("not_observable"))])
+def test_a_gpu_that_was_started_by_being_asked_is_not_at_rest(mode: int, lock: Any) -> None:
+    alone = Machine(contained=False, host_pids=True, daemon_socket=True, daemon=True, at_boot=())
+    device = working(1290, percent=0, nvmlDeviceGetPersistenceMode=mode)
+    assert read_inferred(device, alone).clock_lock == lock
 
 
 def test_a_gpu_that_is_gone_tells_nothing_of_a_lock() -> None:
