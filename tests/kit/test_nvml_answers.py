@@ -17,7 +17,7 @@ from tests.nvml.drivers import NEWEST
 from tests.nvml.fake import Fake, FakeNvml, asked, calls_of_the_inquiry, fail_to_attach, lose
 from tests.nvml.products import PRODUCTS
 from tests.nvml.profiles import host_of
-from tests.nvml.scenario import Answers, Scenario, error, rows_of, scenario_of
+from tests.nvml.scenario import Answers, Scenario, error, pci_info, rows_of, scenario_of
 
 ONE, TWO = "0000:17:00.0", "0000:2a:00.0"
 MIG = f"{ONE}/mig/0"
@@ -318,17 +318,19 @@ def test_as_many_processes_as_there_are(fake_nvml: FakeNvml, count: int) -> None
 
 
 @pytest.mark.parametrize(
-    "value", [0, 7, (1 << 32) - 1, 1 << 32, (1 << 64) - 1, -5, -(1 << 40), 0.25, {"type": 6, "value": 9}]
-)
-def test_a_field_is_read_by_its_type(fake_nvml: FakeNvml, value: Any) -> None:
+    ("value", "told"),
+    [*((n, n) for n in (0, 7, (1 << 32) - 1, 1 << 32, (1 << 64) - 1, -5, -(1 << 40))), ({"type": 6, "value": 9}, 9),
+     (11.75, 12)],
+)  # fmt: skip
+def test_a_field_is_read_by_its_type_and_is_whole(fake_nvml: FakeNvml, value: Any, told: int) -> None:
     scenario = host_of("H100 SXM")
     scenario["devices"][ONE]["nvmlDeviceGetFieldValues(94)"] = value
 
-    told = fake_nvml(scenario).host().nvml(ONE, FIELDS, 94)
-    assert told == (value["value"] if isinstance(value, dict) else value)
+    answer = fake_nvml(scenario).host().nvml(ONE, FIELDS, 94)
+    assert (answer, type(answer)) == (told, int)
 
 
-@pytest.mark.parametrize("value", [{"type": 7, "value": 9}, {"type": 0, "value": float("inf")}])
+@pytest.mark.parametrize("value", [{"type": 7, "value": 9}, {"type": 0, "value": float("inf")}, 1e300])
 def test_a_field_of_an_unknown_type_costs_nobody_else(fake_nvml: FakeNvml, value: Any) -> None:
     scenario = host_of("H100 SXM")
     scenario["devices"][ONE]["nvmlDeviceGetFieldValues(94)"] = value
@@ -337,6 +339,23 @@ def test_a_field_of_an_unknown_type_costs_nobody_else(fake_nvml: FakeNvml, value
     assert host.nvml(ONE, FIELDS, 94) == Gap("failed")
     assert host.nvml(ONE, FIELDS, 95) == 0
     assert host.nvml(ONE, "nvmlDeviceGetNvLinkState", 17) == 1
+
+
+@pytest.mark.parametrize("count", [(1 << 32) - 1, (1 << 64) - 1, -1])
+def test_a_count_of_links_that_cannot_be_is_not_counted_to(fake_nvml: FakeNvml, count: int) -> None:
+    scenario = host_of("H100 SXM")
+    scenario["devices"][ONE]["nvmlDeviceGetFieldValues(91)"] = count
+    fake = fake_nvml(scenario)
+
+    assert isinstance(fake.host().nvml(ONE, "nvmlDeviceGetNvLinkState", 0), Gap)
+    assert not fake.called("nvmlDeviceGetNvLinkState")
+
+
+def test_a_bus_address_that_is_none_leaves_the_other_gpus(fake_nvml: FakeNvml) -> None:
+    scenario = host_of("H100 SXM", 2)
+    scenario["devices"][ONE]["nvmlDeviceGetPciInfo_v3"] = {**pci_info(ONE), "busId": "?"}
+
+    assert TWO in fake_nvml(scenario).host().nvml_devices()
 
 
 def test_when_all_fields_fail_at_once_each_one_says_so(fake_nvml: FakeNvml) -> None:

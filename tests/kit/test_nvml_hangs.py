@@ -14,7 +14,7 @@ from probes.kit.host import Host
 from tests.nvml.drivers import NEWEST
 from tests.nvml.fake import Fake, FakeNvml, asked, calls_of_the_inquiry
 from tests.nvml.profiles import host_of
-from tests.nvml.scenario import ABORT, HANDLE, HANG, error, sleep
+from tests.nvml.scenario import ABORT, EACH_CALL, HANDLE, HANG, error, sleep
 from tests.waiting import until
 
 ONE, TWO = "0000:17:00.0", "0000:2a:00.0"
@@ -350,3 +350,17 @@ def test_the_process_is_of_a_session_of_its_own(pair: Fake) -> None:
     (pid,) = pair.processes()
 
     assert os.getsid(pid) == pid
+
+
+def test_a_pass_that_nobody_waits_for_any_more_ends_by_itself(fake_nvml: FakeNvml) -> None:
+    """Each call comes back, so that no signal is needed, and its asker is gone, so that none comes."""
+    fake = fake_nvml(host_of("H100 SXM", 8))
+    for device in fake.devices:
+        fake.put(device, EACH_CALL, sleep(0.02))
+    script = "import os, sys; from probes.kit.host import Host; from probes.kit.nvml.options import Options\n"
+    script += "Host(nvml=Options(library=sys.argv[1], lock=sys.argv[2], budget_s=1.0)).nvml_devices()"
+    argv = [sys.executable, "-c", script, str(fake.library), str(fake.lock)]
+    with subprocess.Popen(argv, cwd=Path(__file__).parents[2]) as asker:
+        until(lambda: fake.called("nvmlDeviceGetName") > 0)
+        asker.kill()
+    until(lambda: not fake.processes())

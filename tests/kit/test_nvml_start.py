@@ -36,6 +36,7 @@ def test_nothing_is_imported_that_costs_much_and_gives_little(fake_nvml: FakeNvm
             *folders,
             str(fake.library),
             *map(str, fds),
+            "5",
             "1",
             "snapshot",
         ]

@@ -1,7 +1,7 @@
 """The process that calls NVML. It is exec'd, and may be left behind: a call that never returns, or crashes the
 interpreter, takes nobody with it.
 
-    start.py's START LIBRARY LOCK_FD ANSWERS_FD GPU_BUDGET snapshot|sample [DEVICE...]
+    start.py's START LIBRARY LOCK_FD ANSWERS_FD BUDGET GPU_BUDGET snapshot|sample [DEVICE...]
 
 What is asked stands in inquiry.py. Every answer is a line of JSON, [device, key, value] or [device, key, null, code,
 words], written before the next call is made; before each call, the lock's file is told which one it is. Answers go
@@ -27,7 +27,7 @@ import pynvml
 
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.getters import NO_FUNCTION, field_values, getter, json_of, number, plain, slot
-from probes.kit.nvml.inquiry import FIELDS, key_of
+from probes.kit.nvml.inquiry import FIELDS, counted, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     Known = dict[str, Any]  # what one device answered: function -> value
 
 LOCK_WAIT_SECONDS = 0.1
+GRACE_SECONDS = 0.5  # its asker gives up first, and says what hung
+MOST_BYTES = 64 << 20  # of answers: 16 GPUs with all there is give 2 MB
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
 INIT = "nvmlInit"
 LAZY = 1  # NVML_INIT_FLAG_NO_GPUS: no failure where there are none; GPUs are attached by their handles
@@ -59,11 +61,14 @@ class Asked:
             self.keys = [key_of(name, (field, scope) if scope else (field,)) for field, scope in fields]
 
 
-def main(library: str, lock: str, answers: str, budget: str, mode: str, *devices: str) -> None:
+def main(library: str, lock: str, answers: str, budget: str, gpu_budget: str, mode: str, *devices: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The client of nvidia-persistenced allocates by this limit: 52 GB were seen (NVIDIA/nvidia-container-toolkit#1053).
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, soft if soft > 0 else 1024), hard))
-    nvml = Nvml(int(lock), int(answers), float(budget), devices)
+    # Whatever a library answers: what it is asked ends, though nobody is left who could end it.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
+    deadline = time.monotonic() + float(budget) + GRACE_SECONDS if mode == "snapshot" else sys.float_info.max
+    nvml = Nvml(int(lock), int(answers), deadline, float(gpu_budget), devices)
     signal.signal(signal.SIGTERM, nvml.release)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -73,7 +78,7 @@ def main(library: str, lock: str, answers: str, budget: str, mode: str, *devices
             nvml.snapshot()
         else:
             nvml.sample()
-    except (Released, BrokenPipeError):
+    except (Released, OSError):  # nobody listens any more, or it has become too much
         pass
     finally:
         nvml.close()
@@ -87,11 +92,13 @@ class Nvml:
     spent: dict[str, float]  # device -> seconds
     known_words: dict[int, str]  # return code -> NVML's text
 
-    def __init__(self, lock: int, answers: int, budget: float, devices: Sequence[str]) -> None:
-        """budget: seconds for the calls about one GPU. devices: those to attach; none: all that NVML lists."""
+    def __init__(self, lock: int, answers: int, deadline: float, budget: float, devices: Sequence[str]) -> None:
+        """deadline: of all, on the monotonic clock. budget: seconds for the calls about one GPU. devices: those to
+        attach; none: all that NVML lists."""
         self.lock = lock
         self.holds_lock = True
         self.answers = answers
+        self.deadline = deadline
         self.budget = budget
         self.devices = devices
         self.released = False
@@ -159,13 +166,13 @@ class Nvml:
 
     def ask(self, device: str, keys: Sequence[str], function: Callable[..., Any], *args: Any) -> Any:
         """One call, marked; its value, or None: then why is told under all of `keys`."""
-        if self.released:
+        began = time.monotonic()
+        if self.released or began > self.deadline:
             raise Released
         spent = self.spent.get(device, 0.0)
         if device and spent > self.budget:
             return self.fail(device, keys, TIMEOUT, f"not asked, because this GPU had taken {self.budget:g} s before")
         self.mark(device, keys[0])
-        began = time.monotonic()
         try:
             return function(*args)
         except pynvml.NVMLError as error:
@@ -209,8 +216,8 @@ class Nvml:
         if self.devices:
             handles = [(name, pynvml.nvmlDeviceGetHandleByPciBusId, name.encode()) for name in self.devices]
         else:
-            count = self.ask("", ["nvmlDeviceGetCount"], pynvml.nvmlDeviceGetCount) or 0
-            handles = [(f"index {i}", pynvml.nvmlDeviceGetHandleByIndex, i) for i in range(count)]
+            count = self.ask("", ["nvmlDeviceGetCount"], pynvml.nvmlDeviceGetCount)
+            handles = [(f"index {i}", pynvml.nvmlDeviceGetHandleByIndex, i) for i in range(counted(count))]
         for name, function, argument in handles:
             handle = self.ask(name, ["nvmlDeviceGetHandle"], function, argument)
             if handle is not None:
@@ -220,7 +227,10 @@ class Nvml:
 
     def slot(self, name: str, handle: Any) -> str:
         pci = self.ask(name, ["nvmlDeviceGetPciInfo_v3"], pynvml.nvmlDeviceGetPciInfo_v3, handle)
-        return name if pci is None else slot(plain(pci.busId))
+        try:
+            return name if pci is None else slot(plain(pci.busId))
+        except ValueError:
+            return name
 
     def snapshot(self) -> None:
         for call in _ready(inquiry.SYSTEM):
@@ -245,7 +255,7 @@ class Nvml:
         for device, handle in self.handles.items():
             mode = known[device].get("nvmlDeviceGetMigMode")
             most = known[device].get("nvmlDeviceGetMaxMigDeviceCount") if mode and mode[0] else 0
-            for index in range(most or 0):
+            for index in range(counted(most)):
                 key = key_of("nvmlDeviceGetMigDeviceHandleByIndex", (index,))
                 instance = self.ask(device, [key], pynvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
                 for call in calls if instance is not None else ():
@@ -253,7 +263,7 @@ class Nvml:
 
     def links(self, known: Mapping[str, Known]) -> None:
         count_of = key_of(FIELDS, (inquiry.LINK_COUNT_FIELD,))
-        counts = {device: known[device].get(count_of) or 0 for device in self.handles}
+        counts = {device: counted(known[device].get(count_of)) for device in self.handles}
         for link in range(max(counts.values(), default=0)):
             fields = [(field, link) for field in inquiry.LINK_FIELDS]
             calls = _ready([*((name, (link,)) for name in inquiry.LINK), (FIELDS, fields)])

@@ -68,12 +68,12 @@ def _escaped(text: str) -> str:
     return json.dumps(text)
 
 
-def number(field: Any) -> int | float | None:
-    """A field's value; None for a type that is newer than nvml.h's, and for what is no number."""
+def number(field: Any) -> int | None:
+    """A field's value, whole in the units that nvml.h has; None for a type that is newer, and for what is no number."""
     if field.valueType >= len(VALUE_TYPES):
         return None
     value: int | float = getattr(field.value, VALUE_TYPES[field.valueType])
-    return value if value - value == 0 else None  # neither NaN nor infinite: JSON has no word for these
+    return round(value) if abs(value) < 1 << 64 else None  # neither NaN nor infinite
 
 
 def getter(name: str, older: str | None) -> Callable[..., Any] | None:

@@ -25,6 +25,11 @@ def key_of(name: str, args: tuple[Argument, ...] = ()) -> str:
     return f"{name}({','.join(map(str, args))})" if args else name
 
 
+def counted(told: int | None) -> int:
+    """How many a driver says there are; none where it says what cannot be."""
+    return told if told and 0 < told <= MOST else 0
+
+
 def _each(name: str, *choices: int) -> tuple[Called, ...]:
     return tuple((name, (choice,)) for choice in choices)
 
@@ -157,6 +162,7 @@ NVLINK_FIELDS: Final = (
     170,  # C2C links
 )  # fmt: skip
 LINK_COUNT_FIELD: Final = 91
+MOST: Final = 256  # of anything that is counted: GPUs, MIG devices of one, links of one
 
 LINK: Final = (
     "nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkRemotePciInfo",

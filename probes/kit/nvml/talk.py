@@ -189,7 +189,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         answers = os.memfd_create("nvml-answers")
         folders = os.path.dirname(found.origin), OURS
-        how = options.file, str(lock), str(answers), str(options.gpu_budget_s), mode
+        how = options.file, str(lock), str(answers), str(options.budget_s), str(options.gpu_budget_s), mode
         argv = [sys.executable, "-I", "-S", "-c", START, *folders, *how, *devices]
         path_of = {SEARCH_PATH: os.environ[SEARCH_PATH]} if SEARCH_PATH in os.environ else {}
         return Talker(argv, [lock, answers], path_of), marks, answers
