@@ -6,6 +6,7 @@ from probes.gpu.asking import ENABLED, Device
 from probes.gpu.worded import read_worded
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen, config, identity, telemetry, then
 from probes.kit.knobs import read_each
+from probes.kit.nvml.inquiry import counted
 
 _ATTRIBUTES = "nvmlDeviceGetAttributes_v2"
 _COUNT = "nvmlDeviceGetMaxMigDeviceCount"
@@ -71,7 +72,7 @@ def read_mig(device: Device) -> Mig:
 def _instances(device: Device, count: int) -> Seen[Map[Instance]]:
     """By `GPU instance/compute instance`. What keeps one from being seen keeps the list from being whole."""
     found: dict[str, Instance] = {}
-    for index in range(count):
+    for index in range(counted(count)):
         instance = Device(device.host, f"{device.key}/mig/{index}")
         key = _key(device, instance, index)
         if not isinstance(key, Gap):

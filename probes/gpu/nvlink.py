@@ -6,6 +6,7 @@ from typing import TypeVar
 from probes.gpu.asking import ENABLED, UNSUPPORTED, Device, Words
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, state, then
 from probes.kit.knobs import read_each
+from probes.kit.nvml.inquiry import counted
 
 STATES: Words = {0: "inactive", 1: "active", 2: "sleep", 3: "active_traffic_disabled"}  # NVML_NVLINK_STATE_*
 VERSIONS: Words = {
@@ -122,7 +123,7 @@ class NvLinks(Section):
 
 
 def read_nvlink(device: Device) -> NvLinks:
-    count = then(device.answer(COUNT), lambda number: number or UNSUPPORTED)
+    count = then(device.answer(COUNT), lambda number: counted(number) or UNSUPPORTED)
     links = then(count, lambda number: Map({str(link): _link(device, link) for link in range(number)}))
     return read_each(
         NvLinks,

@@ -143,7 +143,7 @@ def test_a_driver_that_does_not_know_a_links_further_states_tells_whether_it_is_
     assert linked({**link(0), field(165): UNSUPPORTED}).active == 1
 
 
-@pytest.mark.parametrize("count", [0, UNSUPPORTED])
+@pytest.mark.parametrize("count", [0, UNSUPPORTED, -1, (1 << 32) - 1, 1 << 63])
 def test_a_gpu_without_links_has_no_collection_of_them(count: object) -> None:
     links = received(read_nvlink(gpu({field(91): count})))
     assert links.links == links.active == links.errors.crc == UNSUPPORTED

@@ -51,6 +51,10 @@ def test_instances_are_keyed_by_what_they_are_part_of_and_not_by_their_index() -
     assert (one.memory_size, one.memory_used) == (40448, 26 << 20)
 
 
+def test_more_instances_than_there_can_be_are_not_looked_for() -> None:
+    assert received(read_mig(gpu({**ON, "nvmlDeviceGetMaxMigDeviceCount": 1 << 31}))).instances == Map({})
+
+
 def test_a_gpu_that_is_not_divided_has_no_instances() -> None:
     mig = received(read_mig(gpu({"nvmlDeviceGetMigMode": [0, 1], "nvmlDeviceGetMaxMigDeviceCount": 7})))
     assert (mig.mode_current, mig.mode_pending, mig.instances) == ("disabled", "enabled", Map({}))
