@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from fingerprint.sections import declared, section_types
+from fingerprint.sections import declared, is_one_collection, section_types
 from fingerprint.snapshot import Outcome, Provenance
 from probes.kit.facts import Fact, Kind, Section, Settled
 from probes.kit.paths import FactPath, parse_glob
@@ -237,7 +237,7 @@ def schema() -> dict[str, Any]:
     for kind, name in names.items():
         _annotate(components[name], kind)
     sections = {
-        f"^{area}$" if probe.of == "host" else f"^{area}/.+$": _reading(names[probe.section], refs[-1])
+        f"^{area}$" if probe.of == "host" else f"^{area}/.+$": _reading(_facts(probe.section, names), refs[-1])
         for area, probe in probes.items()
     }
     return _snapshot_schema(sections, refs[-2], components)
@@ -249,12 +249,18 @@ def _annotate(component: dict[str, Any], kind: type[Section]) -> None:
         component["properties"][field].update({word: text for word, text in told.items() if text})
 
 
-def _reading(section: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(section: type[Section], names: Mapping[type[Section], str]) -> str:
+    """Where the schema of the area's facts stands: one collection and nothing else is that collection."""
+    whole = f"#/$defs/{names[section]}"
+    return f"{whole}/properties/{section.__struct_fields__[0]}" if is_one_collection(section) else whole
+
+
+def _reading(facts: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
     properties = {
         "outcome": outcome,
         "detail": {"type": "string", "description": "why there are no facts"},
         "duration_ms": {"type": "number"},
-        "facts": {"$ref": f"#/$defs/{section}"},
+        "facts": {"$ref": facts},
     }
     return {"type": "object", "required": ["outcome"], "properties": properties}
 

@@ -99,6 +99,16 @@ def is_one_collection(cls: type[Section]) -> bool:
     return any(_map_args(arm) for arm in _arms(_hints(cls)[cls.__struct_fields__[0]]))
 
 
+def published(section: Section) -> Any:
+    """The facts in plain JSON values, as their paths lead through them: one collection and nothing else is that
+    collection itself."""
+    facts = msgspec.to_builtins(section)
+    if not is_one_collection(type(section)):
+        return facts
+    [name] = section.__struct_fields__
+    return facts.get(name) or msgspec.to_builtins(NOT_READ)
+
+
 def part(section: S, *, lasting: bool) -> S:
     """The lasting or the volatile half. Lasting gaps carry no detail; the volatile half keeps those that have one."""
     changes: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from fingerprint.sections import Blob, blob_of, join, loader_of, volatile_of
+from fingerprint.sections import Blob, blob_of, join, loader_of, published, volatile_of
 from probes.kit.facts import Section
 from probes.kit.paths import FactPath
 from probes.kit.probe import HOST, Target
@@ -124,6 +124,7 @@ def _section_document(key: Key, reading: Reading, types: Mapping[str, type[Secti
     if key.area not in types:
         return {**said, "detail": f"this fingerprint has no area '{key.area}'", "facts": None}
     try:
-        return {**said, "facts": msgspec.to_builtins(reading.section(types[key.area]))}
+        section = reading.section(types[key.area])
+        return {**said, "facts": None if section is None else published(section)}
     except msgspec.ValidationError as error:
         return {**said, "detail": f"stored by another release: {error}", "facts": None}

@@ -9,7 +9,7 @@ from fingerprint.places import place_of
 from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
 from fingerprint.runs.run import Run, State, ended
-from fingerprint.sections import leaves
+from fingerprint.sections import leaves, published
 from fingerprint.snapshot import Key
 from probes.kit.facts import Section
 from probes.kit.paths import parse_path
@@ -80,7 +80,7 @@ def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
         return {**nothing, "detail": f"stored by another release: {error}"}
     changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
     given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
-    return {**said, "facts": msgspec.to_builtins(resolved.section), "changed_during": changed, "given": given}
+    return {**said, "facts": published(resolved.section), "changed_during": changed, "given": given}
 
 
 def _plain(value: Any) -> Any:

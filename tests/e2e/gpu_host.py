@@ -134,15 +134,13 @@ class Snapshot(NamedTuple):
         """The value at `gpu/0000:17:00.0/power_limit`; of a gap its code, None where it was not read."""
         area, *names = parse_path(path)
         found = self.sections[area]["facts"]
-        if area == "gpu":
-            found = found["gpus"]
         for name in names:
             found = _inside(found).get(name)
         return found["code"] if isinstance(found, dict) and found.get("$") == "gap" else found
 
     @property
     def gpus(self) -> list[str]:
-        return list(_inside(self.sections["gpu"]["facts"]["gpus"]))
+        return list(_inside(self.sections["gpu"]["facts"]))
 
 
 def _inside(found: Any) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ def _leaves(path: str, told: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(told, dict):
         below = told["items"] if form == "map" else told
         for name, value in below.items():
-            yield from _leaves(path if (path, name) == ("gpu", "gpus") else f"{path}/{name}", value)
+            yield from _leaves(f"{path}/{name}", value)
     else:
         yield path, told
 

@@ -161,3 +161,10 @@ def test_two_readings_of_one_host_differ_in_nothing(gpu_host: MakeHost, count: i
     told = host.diff(before, host.snapshot())
     assert (told.causes, told.others, told.context, told.pairing) == ({}, {}, {}, {})
     assert told.json["headline"].startswith("Nothing changed: ")
+
+
+def test_a_fact_is_found_by_its_path_where_it_is_shown(gpu_host: MakeHost) -> None:
+    host = gpu_host("H100 SXM", 2)
+    shown = host.cli("show", host.snapshot().id, "--facts", f"gpu/{ONE}/power_limit").stdout
+    assert f"gpu/{ONE}/power_limit" in shown
+    assert "gpus" not in shown
