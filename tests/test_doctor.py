@@ -99,7 +99,7 @@ def of_nvml(gap: Gap) -> Finding:
             "problem",
             "reset",
         ),
-        (Gap("absent", "nvidia-ml-py is not installed beside fingerprint"), "limit", "pip install nvidia-ml-py"),
+        (Gap("failed", "nvidia-ml-py is not installed beside fingerprint"), "problem", "pip install nvidia-ml-py"),
         (Gap("failed", "nvmlInit: Driver/library version mismatch (NVML 18)"), "problem", "reboot"),
         (Gap("failed", "nvmlInit: Unknown Error (NVML 999)"), "problem", "container"),
     ],

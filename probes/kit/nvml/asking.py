@@ -45,9 +45,9 @@ class Nvml:
         if device in self._asleep:
             return Gap("asleep", "runtime power management suspended it: asking would wake it")
         if isinstance(child, Gap):
-            return child
+            return _about(device, child)
         found = child.answers.get((device, key))
-        return child.unattached.get(device, child.rest) if found is None else found
+        return child.unattached.get(device) or _about(device, child.rest) if found is None else found
 
     def sample(self, host: "Host") -> Seen[tuple[str, ...]]:
         """As `devices`, of a sample taken now; until the next moment, `answer` is about it.
@@ -107,6 +107,11 @@ def _closed(host: "Host", options: Options) -> Gap | None:
     if options.library != "auto" or any(not isinstance(host.stat(path), Gap) for path in DRIVER_FILES):
         return None
     return Gap("absent", "no NVIDIA driver is loaded")
+
+
+def _about(device: str, gap: Gap) -> Gap:
+    """Where the library is missing no GPU has gone with it: nobody can ask it."""
+    return Gap("not_observable", gap.detail) if device and gap.code == "absent" else gap
 
 
 def bound(host: "Host") -> Iterator[str]:

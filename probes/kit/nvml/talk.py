@@ -177,7 +177,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
     """The child, and descriptors to read its marks and its answers by. It alone holds the lock."""
     found = importlib.util.find_spec("pynvml")
     if found is None or not found.origin:
-        return Gap("absent", "nvidia-ml-py is not installed beside fingerprint")
+        return Gap("failed", "nvidia-ml-py is not installed beside fingerprint")
     path = options.lock or usual_place()
     try:
         lock = acquire(path, _patience(options) if mode == "snapshot" else SAMPLER_LOCK_SECONDS)
