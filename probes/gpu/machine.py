@@ -10,7 +10,8 @@ from probes.kit.host import Host
 DAEMON = "/run/nvidia-persistenced"
 DAEMON_NAME = "nvidia-persiste"  # comm has 15 characters
 INITIAL_PIDS = "pid:[4026531836]"  # PROC_PID_INIT_INO of include/linux/proc_ns.h
-CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
+# Docker's, Podman's, Apptainer's; and of a pod, which shares the host's pids where it watches the host.
+CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/secrets/kubernetes.io")
 
 BOOT_FOLDERS = ("/etc/systemd/system", "/etc/cron.d", "/etc/udev/rules.d", "/etc/init.d")
 """The administrator's own: what packages install sets nothing of the kind."""

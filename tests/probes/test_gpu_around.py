@@ -8,7 +8,7 @@ import pytest
 
 from fingerprint.testing import Replay
 from probes.gpu.inferred import read_inferred
-from probes.gpu.machine import Machine, read_machine
+from probes.gpu.machine import CONTAINER_FILES, Machine, read_machine
 from probes.gpu.processes import process_facts
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
@@ -83,6 +83,13 @@ def test_in_a_container_the_daemon_shows_by_its_socket_or_not_at_all() -> None:
     socket = {("stat", "/var/run/nvidia-persistenced/socket"): FILE}
     assert read_machine(Replay({**CONTAINED, **socket})).daemon is True
     assert code(read_machine(Replay(CONTAINED)).daemon) == "not_observable"
+
+
+@pytest.mark.parametrize("file", CONTAINER_FILES)
+def test_a_container_that_shares_the_hosts_pids_is_one_by_its_files(file: str) -> None:
+    machine = read_machine(Replay({**BARE, ("stat", file): FILE}))
+    assert (machine.contained, machine.host_pids) == (True, True)
+    assert not read_machine(Replay(BARE)).contained
 
 
 def inferred(machine: Machine, limit: int = 450_000, persistence: int = 1) -> Any:
