@@ -17,6 +17,9 @@ ATOMICS = (
 SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # of a lane, by generation; NVML_PCIE_LINK_MAX_SPEED_* alike
 
 
+CORRECTED = ("receiver", "bad_tlp", "bad_dllp", "replay_counter", "replay_rollover_counter")
+
+
 class PcieErrors(Section):
     """Since the driver was loaded. Only growth counts: a healthy H100 showed 150 replays."""
 
@@ -24,11 +27,13 @@ class PcieErrors(Section):
         "Each is a packet sent again: a marginal riser or slot costs bandwidth before it costs the link",
         "NVML_FI_DEV_PCIE_REPLAY_COUNTER, or nvmlDeviceGetPcieReplayCounter",
         trouble=True,
+        follows=("gpu/*/pcie/errors/naks_received",),
     )
     replay_rollover_counter: Seen[int] = counter(
         "Four failed replays in a row make the link retrain, and everything wait",
         "NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER",
         trouble=True,
+        follows=("gpu/*/pcie/errors/replay_counter",),
     )
     # No trouble by itself: every change of speed passes Recovery (PCI Express Base Specification, 4.2.6), and boards
     # that slow their link at rest change it all the time: 35 of them 1415 times in 2 minutes (rtx6kpro#88).
@@ -40,19 +45,28 @@ class PcieErrors(Section):
         "Wiring rated for a slower generation gave 210-240 of them a second",
         "NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS",
         trouble=True,
+        follows=tuple(f"gpu/*/pcie/errors/{kind}" for kind in CORRECTED),
     )
     naks_received: Seen[int] = counter(
         "The host refused packets of the GPU", "NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED", trouble=True
     )
     naks_sent: Seen[int] = counter(
-        "The GPU refused packets of the host", "NVML_FI_DEV_PCIE_COUNT_NAKS_SENT", trouble=True
+        "The GPU refused packets of the host",
+        "NVML_FI_DEV_PCIE_COUNT_NAKS_SENT",
+        trouble=True,
+        follows=("gpu/*/pcie/errors/bad_tlp", "gpu/*/pcie/errors/lcrc"),
     )
     receiver: Seen[int] = counter(
         "The signal itself was not understood: cable, riser or connector",
         "NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR",
         trouble=True,
     )
-    bad_tlp: Seen[int] = counter("Data packets that arrived damaged", "NVML_FI_DEV_PCIE_COUNT_BAD_TLP", trouble=True)
+    bad_tlp: Seen[int] = counter(
+        "Data packets that arrived damaged",
+        "NVML_FI_DEV_PCIE_COUNT_BAD_TLP",
+        trouble=True,
+        follows=("gpu/*/pcie/errors/lcrc",),
+    )
     bad_dllp: Seen[int] = counter(
         "Link-level packets that arrived damaged", "NVML_FI_DEV_PCIE_COUNT_BAD_DLLP", trouble=True
     )
@@ -146,7 +160,7 @@ def sample_pcie(device: Device) -> Pcie:
     generation = device.answer("nvmlDeviceGetCurrPcieLinkGeneration")
     return Pcie(
         link_gen_current=generation,
-        link_speed=then(generation, lambda number: SPEEDS[number] or UNSUPPORTED),
+        link_speed=then(generation, _speed),
         link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
         errors=PcieErrors(replay_counter=device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")),
     )
@@ -164,11 +178,14 @@ def atomics(mask: int) -> Seen[tuple[str, ...]]:
     return (*known, *newer)
 
 
+def _speed(generation: int) -> Seen[int]:
+    """Unknown of a generation that nvml.h did not have yet."""
+    return SPEEDS[generation] if 0 < generation < len(SPEEDS) else UNSUPPORTED
+
+
 def _max_speed(number: int) -> Seen[int]:
     """nvml.h calls it both a speed and one of an enumeration; no speed is as small as an enumerator."""
-    if number >= len(SPEEDS):
-        return number
-    return SPEEDS[number] or UNSUPPORTED
+    return number if number >= len(SPEEDS) else _speed(number)
 
 
 def _node(number: int) -> Seen[int]:

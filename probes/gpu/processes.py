@@ -98,8 +98,11 @@ def _unowned(device: Device, machine: Machine, listed: Seen[Mapping[str, Mapping
 def _rest(device: Device, used: list[Seen[int]]) -> Seen[int]:
     """Version 1 of the struct, which has no field for it, counts what the driver reserves as used."""
     known = [memory for memory in used if not isinstance(memory, Gap)]
+    total: Seen[int] = device.answer(f"{MEMORY}.used")
+    if isinstance(total, Gap):
+        return total
     if len(known) < len(used):
         return Gap("not_observable", "the memory of a process is not told")
     if isinstance(device.answer(f"{MEMORY}.reserved"), Gap):
         return Gap("not_observable", "this driver counts what it reserves as used")
-    return then(device.answer(f"{MEMORY}.used"), lambda total: max(0, total - sum(known)))
+    return max(0, total - sum(known))

@@ -200,6 +200,11 @@ def test_where_some_owner_is_not_told_no_memory_is_called_unowned(lists: Any, ma
     assert code(on_gpu(lists, machine)["unowned_memory"]) == "not_observable"
 
 
+def test_where_gpu_and_cpu_share_one_memory_none_of_it_is_called_unowned() -> None:
+    told = process_facts(gpu({**LISTS, "nvmlDeviceGetMemoryInfo": Gap("unsupported")}), ALONE)
+    assert told["unowned_memory"] == Gap("unsupported")
+
+
 def test_processes_that_are_not_told_are_not_none() -> None:
     facts = on_gpu({COMPUTE: Gap("denied")})
     assert {code(facts["processes"]), code(facts["unowned_memory"])} == {"denied"}

@@ -82,6 +82,11 @@ def test_a_sample_of_the_link_holds_only_what_moves() -> None:
     assert pcie.link_gen_max is pcie.errors.fatal is NOT_READ
 
 
+def test_the_speed_of_a_generation_to_come_is_not_known_and_costs_nothing_else() -> None:
+    pcie = sample_pcie(gpu({"nvmlDeviceGetCurrPcieLinkGeneration": 7, "nvmlDeviceGetCurrPcieLinkWidth": 16}))
+    assert (pcie.link_gen_current, pcie.link_speed, pcie.link_width_current) == (7, UNSUPPORTED, 16)
+
+
 # NVLink
 
 
