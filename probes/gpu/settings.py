@@ -12,6 +12,10 @@ COMPUTE_MODES: Words = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3:
 ADDRESSING_MODES: Words = {0: "none", 1: "hmm", 2: "ats"}
 DRIVER_MODELS: Words = {0: "wddm", 1: "wdm", 2: "mcdm"}
 OPERATION_MODES: Words = {0: "all_on", 1: "compute", 2: "low_dp"}
+POWER_MIZER_MODES: Words = {
+    0: "adaptive", 1: "prefer_maximum_performance", 2: "auto", 3: "prefer_consistent_performance",
+}  # fmt: skip
+"""NVML_POWER_MIZER_MODE_*."""
 RESTRICTIONS: Words = {0: "unrestricted", 1: "restricted"}  # to root
 
 _SMI = "nvidia-smi -i {key}"
@@ -32,6 +36,10 @@ class Settings(Unit):
         "Under `exclusive_process` a second process fails to start; under `prohibited` every one does",
         "nvmlDeviceGetComputeMode",
         restore=f"{_SMI} -c {_WORD}",
+    )
+    power_mizer_mode: Seen[str] = config(
+        "Consistent performance is a lock to the base clocks; under maximum performance they do not fall between steps",
+        "nvmlDeviceGetPowerMizerMode_v1.currentMode",
     )
     addressing_mode: Seen[str] = config(
         "With HMM or ATS a GPU reads pageable memory of the host in place: other faults, other bandwidth",
@@ -100,6 +108,7 @@ class Settings(Unit):
 
 SETTING_WORDS: Mapping[str, Words] = {
     "compute_mode": COMPUTE_MODES,
+    "power_mizer_mode": POWER_MIZER_MODES,
     "addressing_mode": ADDRESSING_MODES,
     "accounting_mode": ENABLED,
     "driver_model": DRIVER_MODELS,

@@ -33,6 +33,7 @@ RARE: Answers = {
     "nvmlDeviceGetGpuOperationMode": [0, 2],
     "nvmlDeviceGetHostVgpuMode": 1,
     "nvmlDeviceGetInforomVersion(2)": "1.0",
+    "nvmlDeviceGetPowerMizerMode_v1": {"currentMode": 1, "mode": 0, "supportedPowerMizerModes": 7},
     "nvmlDeviceGetRetiredPagesPendingStatus": 1,
     "nvmlDeviceGetApplicationsClock(0)": 1410,
     "nvmlDeviceGetApplicationsClock(2)": 1215,
@@ -209,7 +210,14 @@ def test_a_code_of_a_newer_nvml_failed_and_is_told(fake_nvml: FakeNvml) -> None:
 # What wrappers hide.
 
 
-@pytest.mark.parametrize("key", ["nvmlDeviceGetClockOffsets(0,0)", "nvmlDeviceGetUnrepairableMemoryFlag_v1"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "nvmlDeviceGetClockOffsets(0,0)",
+        "nvmlDeviceGetPowerMizerMode_v1",
+        "nvmlDeviceGetUnrepairableMemoryFlag_v1",
+    ],
+)
 def test_a_wrapper_that_swallows_the_code_makes_no_zero_of_it(fake_nvml: FakeNvml, key: str) -> None:
     scenario = host_of("H100 SXM", 1, NEWEST)
     scenario["devices"][ONE][key] = error(3)

@@ -13,7 +13,7 @@ _FUNCTIONS = {
     560: "nvmlDeviceGetClockOffsets nvmlSystemGetDriverBranch",
     570: """nvmlDeviceGetDramEncryptionMode nvmlDeviceGetMarginTemperature nvmlDeviceGetNvlinkBwMode
          nvmlDeviceGetPlatformInfo nvmlDeviceGetTemperatureV nvmlDeviceWorkloadPowerProfileGetCurrentProfiles""",
-    580: "nvmlDeviceGetAddressingMode nvmlDeviceGetRepairStatus",
+    580: "nvmlDeviceGetAddressingMode nvmlDeviceGetPowerMizerMode_v1 nvmlDeviceGetRepairStatus",
     590: "nvmlDeviceGetUnrepairableMemoryFlag_v1",
 }
 _FIELDS = {550: (228, 229), 560: (230,), 575: (251, 264, 269, 270, 271), 580: (301, 302)}

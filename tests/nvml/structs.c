@@ -117,6 +117,13 @@ nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *t
     return PUT(value, &temperature->temperature);
 }
 
+static const struct field power_mizer[] = {
+    FIELD(nvmlDevicePowerMizerModes_v1_t, currentMode),
+    FIELD(nvmlDevicePowerMizerModes_v1_t, mode),
+    FIELD(nvmlDevicePowerMizerModes_v1_t, supportedPowerMizerModes),
+};
+STRUCT(nvmlDeviceGetPowerMizerMode_v1, nvmlDevicePowerMizerModes_v1_t, power_mizer)
+
 static const struct field clock_offset[] = {
     FIELD(nvmlClockOffset_t, type),
     FIELD(nvmlClockOffset_t, pstate),

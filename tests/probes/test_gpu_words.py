@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import pynvml
 import pytest
 
-from probes.gpu import fabric, health, nvlink, pcie, peers, virtualization
+from probes.gpu import fabric, health, nvlink, pcie, peers, settings, virtualization
 from probes.gpu.fields import FIELD_IDS
 
 NAMED: Mapping[str, Mapping[int, str]] = {
     "NVML_GPU_RECOVERY_ACTION_": health.RECOVERY_ACTIONS,
     "NVML_NVLINK_STATE_": nvlink.STATES,
     "NVML_NVLINK_DEVICE_TYPE_": nvlink.DEVICE_TYPES,
+    "NVML_POWER_MIZER_MODE_": settings.POWER_MIZER_MODES,
     "NVML_P2P_STATUS_": peers.P2P_STATUS,
     "NVML_GPU_FABRIC_STATE_": fabric.STATES,
     "NVML_GPU_VIRTUALIZATION_MODE_": virtualization.MODES,

@@ -1,7 +1,8 @@
 """NVML's getters as the child calls them: by name, in an older form where a driver lacks the new one, answers plain.
 
 Some wrappers of nvidia-ml-py want a struct from their caller, and some swallow the return code
-(nvmlDeviceGetClockOffsets, nvmlSystemGetConfComputeSettings): those are called here, and checked.
+(nvmlDeviceGetClockOffsets, nvmlDeviceGetPowerMizerMode_v1, nvmlSystemGetConfComputeSettings): those are called here,
+and checked.
 """
 
 from __future__ import annotations
@@ -219,6 +220,7 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "nvmlSystemGetConfComputeSettings": struct(
         "nvmlSystemGetConfComputeSettings", ("c_nvmlSystemConfComputeSettings_v1_t", 1)
     ),
+    "nvmlDeviceGetPowerMizerMode_v1": struct("nvmlDeviceGetPowerMizerMode_v1", ("c_nvmlDevicePowerMizerModes_v1_t", 0)),
     "nvmlDeviceGetNvlinkBwMode": struct("nvmlDeviceGetNvlinkBwMode", ("c_nvmlNvlinkGetBwMode_v1_t", 1)),
     "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles": struct(
         "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles", ("c_nvmlWorkloadPowerProfileCurrentProfiles_v1_t", 1)

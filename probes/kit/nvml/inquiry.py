@@ -63,6 +63,7 @@ SETTINGS: Final = (
         nvmlDeviceGetDramEncryptionMode nvmlDeviceGetGridLicensableFeatures_v4
         nvmlDeviceGetPowerManagementLimit nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetPowerManagementDefaultLimit
         nvmlDeviceGetPowerManagementLimitConstraints nvmlDeviceGetPowerSource nvmlDeviceGetAutoBoostedClocksEnabled
+        nvmlDeviceGetPowerMizerMode_v1
         nvmlDeviceWorkloadPowerProfileGetCurrentProfiles nvmlDeviceGetSupportedClocksEventReasons
         nvmlDeviceGetNumFans nvmlDeviceGetDisplayActive nvmlDeviceGetC2cModeInfoV nvmlDeviceGetBAR1MemoryInfo
         nvmlDeviceGetConfComputeMemSizeInfo nvmlDeviceGetConfComputeProtectedMemoryUsage"""
