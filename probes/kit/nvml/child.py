@@ -40,6 +40,7 @@ LOCK_WAIT_SECONDS = 0.1
 GRACE_SECONDS = 0.5  # its asker gives up first, and says what hung
 MOST_BYTES = 64 << 20  # of answers: 16 GPUs with all there is give 2 MB
 TIMEOUT, NO_LIBRARY, NOT_NVML = 10, 12, -1
+TRANSIENT = (19, 27)  # IN_USE, NOT_READY
 INIT = "nvmlInit"
 LAZY = 1  # NVML_INIT_FLAG_NO_GPUS: no failure where there are none; GPUs are attached by their handles
 
@@ -174,7 +175,7 @@ class Nvml:
             return self.fail(device, keys, TIMEOUT, f"not asked, because this GPU had taken {self.budget:g} s before")
         self.mark(device, keys[0])
         try:
-            return function(*args)
+            return _once_more(function, *args)
         except pynvml.NVMLError as error:
             return self.fail(device, keys, error.value, self.words(error.value))
         except Exception as error:  # noqa: BLE001  # one wrapper's trouble is one answer
@@ -321,6 +322,16 @@ class Nvml:
                 return True
             time.sleep(0.005)
         return False
+
+
+def _once_more(function: Callable[..., Any], *args: Any) -> Any:
+    """What passes by itself is asked a second time at once."""
+    try:
+        return function(*args)
+    except pynvml.NVMLError as error:
+        if error.value not in TRANSIENT:
+            raise
+        return function(*args)
 
 
 def _ready(calls: Iterable[tuple[str, Sequence[Any]]]) -> list[Asked]:
