@@ -44,6 +44,13 @@ def before_after(before: Any, after: Any, unit: str = "") -> str:
     return f"{_with_unit(before, old, unit)} -> {_with_unit(after, new, unit)}"
 
 
+def growth(before: Any, after: Any, unit: str) -> str:
+    """Of a counter that stood still in one run only: `stood still -> grew by 1`; a time is a share of the run's."""
+    if unit == "%":
+        return before_after(before, after, unit)
+    return " -> ".join(f"grew by {side} {clean(unit)}".rstrip() if side else "stood still" for side in (before, after))
+
+
 def in_words(value: Any) -> str:
     """One value by itself."""
     return _cut(_plain(value), 0)

@@ -86,9 +86,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_along(self) -> bool:
-        """As `leads`, but no suspect: also an item that nobody could read, for what others say of it went with it."""
+        """As `leads`, whether a suspect or none: also a counter among counters, and an item that nobody could read, for
+        what others say of it went with it."""
         is_item = self.pattern[-1:] == (None,) and not self.context
-        return self.leads or (is_item and self.verdict in ("went dark", "came to light"))
+        return self.leads or self.verdict == "grew" or (is_item and self.verdict in ("went dark", "came to light"))
 
 
 class Folded(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,12 +8,13 @@ from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, 
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.values import percent
-from fingerprint.words import before_after, clean, in_words
+from fingerprint.words import before_after, clean, growth, in_words
 
 MOVED = ("worse", "better")
 # `renice -n 0 -p PID`: whoever restores it knows which process.
 _TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
 _NAMED = 3
+UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 WAS_THERE = "seen"
 """What is told of a whole device or item, instead of all that it was."""
 
@@ -29,15 +30,16 @@ def headline(
     """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what held one of the runs up."""
     moved = _moved(metrics)
     if moved and suspects:
-        return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects)}."
+        return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects, changes)}."
     if moved and waited:
         return f"{start}{_in_words(moved[0])}, and no state changed that could explain it{waited}."
     if moved:
         return f"{start}{_in_words(moved[0])}, and nothing that was seen in both runs changed that could explain it."
     if suspects:
-        return f"{start}{_change(suspects)}{_doubt(metrics)}."
+        return f"{start}{_change(suspects, changes)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
-        return f"{start}Nothing is known to have changed, but not all could be compared{waited}{_doubt(metrics)}."
+        nothing = f"Nothing is known to have changed, but not all could be compared{_dark(changes)}"
+        return f"{start}{nothing}{waited}{_doubt(metrics)}."
     return f"{start}{otherwise}{waited}{_doubt(metrics)}."
 
 
@@ -75,18 +77,29 @@ def _in_words(metric: MetricChange) -> str:
     return f"{metric.name} is {metric.verdict} ({percent(metric.ratio)})"
 
 
-def _change(suspects: Sequence[Suspect]) -> str:
+def _change(suspects: Sequence[Suspect], changes: Sequence[ChangedFact]) -> str:
     first = suspects[0]
     others = len(suspects) - 1
     more = f" (and {others} more suspect{'s' * (others > 1)})" if others else ""
     on = f" on {first.on}" if first.on else ""
-    return f"{clean(first.facts[0])} {before_after(first.before, first.after, first.unit)}{on}{more}"
+    words = growth if _has_grown(first, changes) else before_after
+    return f"{clean(first.facts[0])} {words(first.before, first.after, first.unit)}{on}{more}"
+
+
+def _has_grown(suspect: Suspect, changes: Sequence[ChangedFact]) -> bool:
+    return any(change.verdict == "grew" and change.fact in suspect.facts for change in changes)
 
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
     """What an unassessed metric shows: marked beyond 10 %, and never called a change."""
     marked = next((metric for metric in metrics if is_marked(metric)), None)
     return f"; {marked.name} {percent(marked.ratio)}, unassessed" if marked and marked.ratio else ""
+
+
+def _dark(changes: Sequence[ChangedFact]) -> str:
+    """Of a device or item that could not be read, that it could not: it is more than a fact or two."""
+    first = next((change for change in changes if change.verdict == "went dark" and change.before == WAS_THERE), None)
+    return f": {clean(first.fact)} went dark{f' on {first.on}' if first.on else ''}" if first else ""
 
 
 def _is_lost(after: Any) -> bool:
@@ -105,7 +118,7 @@ def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
         return f"Find out why {fact} is no longer there, and run again once it is"
     if first.after == WAS_THERE:
         return f"Run again without {fact}, as in {a}"
-    if any(change.verdict == "grew" and change.suspect == first.rank for change in changes):
+    if _has_grown(first, changes):
         return f"Find out why {fact} grew: it stands still where all is well."
     return f"Run again with {fact} as it was in {a}: {in_words(first.before)}"
 
@@ -127,5 +140,6 @@ def next_steps(
     if any("denied" in (line.a, line.b) for line in unknown) or any(denied in (c.before, c.after) for c in changes):
         yield "Take the next runs as root: some facts were denied."
     stuck = [line.fact for line in unknown if {"timed_out", "failed", "skipped"} & {line.a, line.b}]
+    stuck += [change.fact for change in changes if change.follows is None and change.after in UNREAD]
     if stuck:
         yield f"See why {', '.join(stuck[:3])} could not be read: fingerprint doctor"

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from fingerprint.diff.changes import SEEN_TO_CHANGE, Changes, Folded
+from fingerprint.diff.changes import SEEN_TO_CHANGE, Folded
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
@@ -90,7 +90,7 @@ def _answers(
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
     ranked = held_against(rank(changes, found.grown, found.seen), a, b, known)
-    suspects = _suspects(changes, ranked, a, b)
+    suspects = _suspects((*changes.changes, *found.grown), ranked, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
@@ -121,8 +121,8 @@ def _answers(
     )
 
 
-def _suspects(changes: Changes, ranked: Sequence[Ranked], a: Subject, b: Subject) -> tuple[Suspect, ...]:
-    followers = _followers(changes.changes)
+def _suspects(told: Iterable[Folded], ranked: Sequence[Ranked], a: Subject, b: Subject) -> tuple[Suspect, ...]:
+    followers = _followers(told)
     return tuple(suspect_of(at, r, followers.get(r.change.text, ()), a, b) for at, r in enumerate(ranked, start=1))
 
 

@@ -77,7 +77,7 @@ def rank(changes: Changes, grown: Sequence[Folded], seen: Sequence[Observed]) ->
     most suspicious first."""
     suspects = [_ranked(change, seen) for change in changes.changes if change.follows is None and change.first.leads]
     evidence = [parse_glob(evidence.fact) for suspect in suspects for evidence in suspect.evidence]
-    suspects += [_ranked(counter, seen) for counter in grown if not _is_one_of(evidence, counter)]
+    suspects += [_ranked(one, seen) for one in grown if one.follows is None and not _is_one_of(evidence, one)]
     return tuple(sorted(suspects, key=lambda r: (-r.score, r.change.text)))
 
 

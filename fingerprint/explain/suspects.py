@@ -12,8 +12,9 @@ from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
 from probes.kit.facts import Gap, Map, Redacted, Section
 
-NVML = ("nvmlDeviceGet", "NVML_FI_DEV_")
-WELL = frozenset(("no", "none"))
+NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
+SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
+WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 NO_BOUND = "no bound known"
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -59,9 +60,21 @@ def check(folded: Folded) -> str:
     """How to read it now."""
     change = folded.first
     source = change.fact.source
-    if source.startswith(NVML) and change.pattern.count(None) == 1:
-        return "nvidia-smi -q" + (f" -i {quote(change.now or change.item)}" if len(folded.changes) == 1 else "")
+    if source.startswith(NVML) and None in change.pattern:
+        return _nvidia_smi(folded)
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
+
+
+def _nvidia_smi(folded: Folded) -> str:
+    """Of links and of pairs `-q` tells nothing. A key within a GPU (a link, a MIG device) is not what -i takes."""
+    first = folded.first
+    if first.pattern == (None,):
+        return "nvidia-smi -L"
+    what = next((SMI[name] for name in reversed(first.names) if name in SMI), "-q")
+    at = first.pattern.index(None)
+    gpu = (first.now if first.pattern.count(None) == 1 else "") or first.names[at]
+    alone = {change.names[at] for change in folded.changes} == {first.names[at]}
+    return f"nvidia-smi {what}" + (f" -i {quote(gpu)}" if alone and not what.startswith("topo") else "")
 
 
 def restore(folded: Folded) -> str | None:

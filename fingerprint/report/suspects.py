@@ -1,13 +1,13 @@
 """The suspects of a diff: the first few in full, the others a line each."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from rich.console import ConsoleRenderable
 from rich.text import Text
 
 from fingerprint.explain.contract import Diff, Evidence, Likelihood, Suspect
 from fingerprint.report.layout import FACT, LABEL, Command, heading, indented, listed, rows, said
-from fingerprint.words import before_after, clean, quantity
+from fingerprint.words import before_after, clean, growth, quantity
 
 IN_FULL = 3
 NAMED = 12
@@ -23,10 +23,11 @@ def suspects(diff: Diff) -> Iterator[ConsoleRenderable]:
         return
     moved = any(metric.verdict in ("worse", "better", "changed") for metric in diff.metrics)
     yield heading("Suspects", "" if moved else "if the change is real")
+    grown = {change.fact for change in diff.changes if change.verdict == "grew"}
     for suspect in diff.suspects[:IN_FULL]:
-        yield from _in_full(suspect)
+        yield from _in_full(suspect, grown)
     if others := diff.suspects[IN_FULL:NAMED]:
-        yield from rows([_in_one_line(suspect) for suspect in others], indent=1)
+        yield from rows([_in_one_line(suspect, grown) for suspect in others], indent=1)
     if diff.suspects[NAMED:]:
         yield indented(f"and {len(diff.suspects) - NAMED} more, all in --format json", _INDENT)
     if left := diff.unexplained:
@@ -40,18 +41,17 @@ def _none(diff: Diff) -> str:
     return "None: of what was read in both, nothing changed that could move a metric."
 
 
-def _in_full(suspect: Suspect) -> Iterator[ConsoleRenderable]:
-    yield from rows([_in_one_line(suspect)], indent=1)
+def _in_full(suspect: Suspect, grown: Container[str]) -> Iterator[ConsoleRenderable]:
+    yield from rows([_in_one_line(suspect, grown)], indent=1)
     yield from rows(_details(suspect), indent=_INDENT, label=_LABEL_WIDTH)
     for label, command in (("check", suspect.check), ("restore", suspect.restore)):
         if command:
             yield Command.assemble(" " * _INDENT, (f"{label:<{_LABEL_WIDTH}}  ", LABEL), clean(command))
 
 
-def _in_one_line(suspect: Suspect) -> tuple[Text, Text, Text]:
-    change = Text.assemble(
-        (clean(suspect.facts[0]), FACT), f"  {before_after(suspect.before, suspect.after, suspect.unit)}"
-    )
+def _in_one_line(suspect: Suspect, grown: Container[str]) -> tuple[Text, Text, Text]:
+    words = growth if suspect.facts[0] in grown else before_after
+    change = Text.assemble((clean(suspect.facts[0]), FACT), f"  {words(suspect.before, suspect.after, suspect.unit)}")
     if suspect.on:
         change.append(f"  on {clean(suspect.on)}", LABEL)
     return said(f"{suspect.rank:>2}"), change, said(suspect.likelihood, _STYLES[suspect.likelihood])

@@ -4,6 +4,7 @@ Made from the contract alone, so that a diff loaded back from its JSON reads the
 the number left out is said; the JSON holds all.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ from fingerprint.explain.contract import (
 )
 from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
 from fingerprint.report.suspects import suspects
-from fingerprint.words import before_after, in_words, quantities, quantity
+from fingerprint.words import before_after, growth, in_words, quantities, quantity
 
 SHOWN = 12
 REMARKS = 5
@@ -175,17 +176,21 @@ def _intended(diff: Diff) -> Iterator[ConsoleRenderable]:
 
 
 def _changes(title: str, changes: Iterable[ChangedFact]) -> Iterator[ConsoleRenderable]:
-    found = list(changes)
-    if not found:
+    gathered: dict[Any, list[ChangedFact]] = defaultdict(list)
+    for at, change in enumerate(changes):
+        why = change.says if change.verdict == "went dark" else ""
+        gathered[(why, str(change.after)) if why else at].append(change)
+    if not gathered:
         return
     yield heading(title)
-    above = ("", *(change.says for change in found))
-    yield from rows([_change(change, above[at]) for at, change in enumerate(found[:SHOWN])], indent=2)
+    found = list(gathered.values())
+    above = ("", *(group[0].says for group in found))
+    yield from rows([_change(*group, above=above[at]) for at, group in enumerate(found[:SHOWN])], indent=2)
     yield from _left_out(len(found))
 
 
-def _change(change: ChangedFact, above: str) -> tuple[Text, Text]:
-    """above: what the line above says, which is not said again."""
+def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text, Text]:
+    """others: what went dark for the same reason. above: what the line above says, which is not said again."""
     words = Text(_values(change))
     if change.verdict not in ("changed", DURING):
         words.append(f"  {change.verdict}", "yellow")
@@ -193,6 +198,8 @@ def _change(change: ChangedFact, above: str) -> tuple[Text, Text]:
         words.append(f"  on {change.on}", LABEL)
     if change.context:
         words.append("  context", LABEL)
+    if others:
+        words.append(f"\nand {listed([other.fact for other in others], DEVICES)}")
     if change.says and change.says != above:
         words.append("\n").append_text(said(change.says, LABEL))
     return said(change.fact, LABEL if change.context else FACT), words
@@ -211,6 +218,8 @@ def _sides(change: ChangedFact, before: Any, after: Any) -> str:
     """What cannot be compared is not said to be another."""
     if change.verdict == "not comparable":
         return f"{in_words(before)} -> {in_words(after)}"
+    if change.verdict == "grew":
+        return growth(before, after, change.unit)
     return before_after(before, after, change.unit)
 
 

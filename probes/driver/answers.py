@@ -6,6 +6,8 @@ from typing import Any
 from probes.kit.facts import Gap, Section, Seen, config, then
 from probes.kit.host import Host
 
+MISFIT = "driver/libraries/match_module"
+"""With it goes all that NVML tells: it answers no question of a module of another version."""
 CONFIDENTIAL = "nvmlSystemGetConfComputeSettings"
 NO_VALUE = 0xFFFFFFFF  # NVML_VALUE_NOT_AVAILABLE, in a struct's members
 # nvml.h: NVML_GPU_NVLINK_BW_MODE_*, NVML_CC_SYSTEM_ENVIRONMENT_*, _FEATURE_*, _DEVTOOLS_MODE_*, _MULTIGPU_*
@@ -20,14 +22,23 @@ class Confidential(Section):
     """Confidential computing, which a whole system is in or out of."""
 
     feature: Seen[str] = config(
-        "Encrypts what crosses the bus: an engine upgrade cost 3.3 times more, and only where this was on", CONFIDENTIAL
+        "Encrypts what crosses the bus: an engine upgrade cost 3.3 times more, and only where this was on",
+        CONFIDENTIAL,
+        follows=(MISFIT,),
     )
     environment: Seen[str] = config(
-        "Whether what confidential computing promises is real or simulated", CONFIDENTIAL, context=True
+        "Whether what confidential computing promises is real or simulated",
+        CONFIDENTIAL,
+        context=True,
+        follows=(MISFIT,),
     )
-    devtools_mode: Seen[str] = config("Allows profilers under confidential computing", CONFIDENTIAL, context=True)
+    devtools_mode: Seen[str] = config(
+        "Allows profilers under confidential computing", CONFIDENTIAL, context=True, follows=(MISFIT,)
+    )
     multi_gpu_mode: Seen[str] = config(
-        "How GPUs talk to each other under confidential computing: protected PCIe is slower than NVLink", CONFIDENTIAL
+        "How GPUs talk to each other under confidential computing: protected PCIe is slower than NVLink",
+        CONFIDENTIAL,
+        follows=(MISFIT,),
     )
 
 
@@ -36,26 +47,27 @@ class Answers(Section):
         "The library's own version, whose getters the other facts come from",
         "nvmlSystemGetNVMLVersion",
         context=True,
-        follows=("driver/libraries/nvml",),
+        follows=("driver/libraries/nvml", MISFIT),
     )
     driver_version: Seen[str] = config(
         "The driver that answers: in a container, under WSL or gVisor no file tells it",
         "nvmlSystemGetDriverVersion",
-        follows=("driver/module/version",),
+        follows=("driver/module/version", MISFIT),
     )
     driver_branch: Seen[str] = config(
         "Where the driver comes from: a production branch, a new feature branch, a developer's",
         "nvmlSystemGetDriverBranch",
-        follows=("driver/module/version", "driver/nvml/driver_version"),
+        follows=("driver/module/version", "driver/nvml/driver_version", MISFIT),
     )
     cuda_version: Seen[str] = config(
         "The latest CUDA that this driver takes: an engine built for a later one falls back or refuses",
         "nvmlSystemGetCudaDriverVersion_v2",
-        follows=("driver/module/version", "driver/nvml/driver_version"),
+        follows=("driver/module/version", "driver/nvml/driver_version", MISFIT),
     )
     nvlink_bw_mode: Seen[str] = config(
         "Half the links can be put to sleep for power: less bandwidth for every collective, without an error",
         "nvmlSystemGetNvlinkBwMode",
+        follows=(MISFIT,),
     )
 
 

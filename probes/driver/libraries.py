@@ -21,18 +21,19 @@ class Libraries(Section):
     nvml: Seen[str] = config(
         "A package upgrade replaces it at once, and the module only at the next load",
         "name behind the link libnvidia-ml.so.1",
-        follows=("driver/module/version",),
+        follows=("driver/module/version", "driver/libraries/match_module"),
     )
     cuda: Seen[str] = config(
         "What every CUDA program asks first: of another version than the module, it refuses to start",
         "name behind the link libcuda.so.1",
-        follows=("driver/module/version",),
+        follows=("driver/module/version", "driver/libraries/match_module"),
     )
     match_module: Seen[bool] = state(
         "False is a reboot that is pending: new processes get `Driver/library version mismatch`, old ones run on",
         "libnvidia-ml.so.1 and libcuda.so.1 against /proc/driver/nvidia/version",
         settled="always",
-        follows=("driver/libraries/nvml", "driver/libraries/cuda", "driver/module/version"),
+        follows=("driver/module/version",),
+        restore="reboot # or unload the modules, with nothing on the GPUs, and load them",
     )
     preload: Seen[tuple[str, ...]] = config(
         "A library put into every process: those that share a GPU by this rewrite what NVML tells of memory",

@@ -143,6 +143,7 @@ class Gpus(Section):
     gpus: Seen[Map[Gpu]] = identity(
         "A GPU fell off the bus, or another one was given to this machine or container",
         "NVML's devices and /sys/bus/pci/drivers/nvidia",
+        follows=("driver/libraries/match_module",),
     )
 
 

@@ -15,37 +15,46 @@ _SRAM = "nvmlDeviceGetSramEccErrorStatus"
 
 
 class EccErrors(Section):
-    """Of one of NVML's two kinds of counts: SCOPE is its name in a member, its nvmlEccCounterType_t in a call."""
+    """Of one of NVML's two kinds of counts: SCOPE is its name in a member, its nvmlEccCounterType_t in a call.
+
+    One error is counted in both, by where it arose and in the total.
+    """
 
     corrected: Seen[int] = counter(
         "A burst of corrected errors precedes uncorrected ones, and uses up spare rows",
         "nvmlDeviceGetTotalEccErrors(0,SCOPE)",
         trouble=True,
+        follows=("gpu/*/ecc/*/dram_corrected", "gpu/*/ecc/*/sram_corrected", "gpu/*/ecc/*/corrected"),
     )
     uncorrected: Seen[int] = counter(
         "Ends the processes that meet it (Xid 48, 94, 95): one node's uncorrected errors have failed a whole job",
         "nvmlDeviceGetTotalEccErrors(1,SCOPE)",
         trouble=True,
+        follows=("gpu/*/ecc/*/dram_uncorrected", "gpu/*/ecc/*/sram_uncorrected", "gpu/*/ecc/*/uncorrected"),
     )
     dram_corrected: Seen[int] = counter(
         "Memory that fails slows work down first: failing HBM has been taken for a fault of speculative decoding",
         "nvmlDeviceGetMemoryErrorCounter(0,SCOPE,2)",
         trouble=True,
+        follows=("gpu/*/ecc/*/dram_corrected",),
     )
     dram_uncorrected: Seen[int] = counter(
         "The page is taken out of use at once, its row at the next reset",
         "nvmlDeviceGetMemoryErrorCounter(1,SCOPE,2)",
         trouble=True,
+        follows=("gpu/*/ecc/*/dram_uncorrected",),
     )
     sram_corrected: Seen[int] = counter(
         "On-chip memory that needs correcting, which no spare rows can replace",
         "nvmlDeviceGetMemoryErrorCounter(0,SCOPE,7)",
         trouble=True,
+        follows=("gpu/*/ecc/*/sram_corrected",),
     )
     sram_uncorrected: Seen[int] = counter(
         "SRAM cannot be remapped: repeated errors are a board to be returned",
         "nvmlDeviceGetMemoryErrorCounter(1,SCOPE,7)",
         trouble=True,
+        follows=("gpu/*/ecc/*/sram_uncorrected",),
     )
     sram_uncorrected_parity: Seen[int] = counter(
         "Parity finds an error and cannot mend it: the structures that have nothing better",

@@ -39,9 +39,19 @@ class RemappedRows(Section):
     """Ampere and later; NVML does not tell them while MIG instances exist."""
 
     correctable: Seen[int] = counter(
-        "Rows replaced after too many corrected errors", f"{_ROWS}.0", "rows", trouble=True
+        "Rows replaced after too many corrected errors",
+        f"{_ROWS}.0",
+        "rows",
+        trouble=True,
+        follows=("gpu/*/ecc/*/dram_corrected",),
     )
-    uncorrectable: Seen[int] = counter("Rows replaced after an uncorrected error", f"{_ROWS}.1", "rows", trouble=True)
+    uncorrectable: Seen[int] = counter(
+        "Rows replaced after an uncorrected error",
+        f"{_ROWS}.1",
+        "rows",
+        trouble=True,
+        follows=("gpu/*/ecc/*/dram_uncorrected",),
+    )
     pending: Seen[str] = state(
         "A bad row is still in use, its page only avoided, until the GPU is reset",
         f"{_ROWS}.2",
@@ -74,10 +84,16 @@ class RetiredPages(Section):
     """Before Ampere: whole pages are given up instead of rows."""
 
     single_bit_ecc: Seen[int] = counter(
-        "Pages given up after repeated corrected errors", "NVML_FI_DEV_RETIRED_SBE", trouble=True
+        "Pages given up after repeated corrected errors",
+        "NVML_FI_DEV_RETIRED_SBE",
+        trouble=True,
+        follows=("gpu/*/ecc/*/dram_corrected",),
     )
     double_bit: Seen[int] = counter(
-        "Pages given up after an uncorrected error", "NVML_FI_DEV_RETIRED_DBE", trouble=True
+        "Pages given up after an uncorrected error",
+        "NVML_FI_DEV_RETIRED_DBE",
+        trouble=True,
+        follows=("gpu/*/ecc/*/dram_uncorrected",),
     )
     pending: Seen[str] = state(
         "A page is bad and still in use until the driver is loaded anew",

@@ -72,6 +72,7 @@ class Card(Section):
     width: Seen[int] = state("settles under load", "made up", settled="gpu busy")
     reasons: Seen[tuple[str, ...]] = state("what holds the clock back", "made up", settled="gpu busy")
     errors: Seen[int] = counter("stands still where all is well", "made up", "errors", trouble=True)
+    losses: Seen[int] = counter("counts the errors again", "made up", trouble=True, follows=("rack/*/errors",))
     lanes: Seen[Map[Lane]] = config("its lanes", "made up")
     peers: Seen[Map[Peer]] = config("the other cards", "made up")
 

@@ -18,7 +18,7 @@ def lines(a: Any, b: Any) -> list[tuple[str, str, Any, Any]]:
 
 
 def test_errors_that_grew_within_one_run_only_are_told_whatever_they_were_before() -> None:
-    assert lines(counted("A", 5, 5), counted("B", 7, 25)) == [("rack/x/errors", "grew", 0, 2.0)]
+    assert lines(counted("A", 5, 5), counted("B", 7, 25)) == [("rack/x/errors", "grew", 0, 18)]
 
 
 def test_errors_that_grew_are_suspects_before_a_setting_that_differs() -> None:
@@ -26,9 +26,20 @@ def test_errors_that_grew_are_suspects_before_a_setting_that_differs() -> None:
     b = subject("B", area="rack", made=rack(x=Card(errors=5, limit=450)), after=rack(x=Card(errors=14, limit=450)))
     diff = explained(a, b)
     assert [suspect.facts for suspect in diff.suspects] == [("rack/x/errors",), ("rack/x/limit",)]
-    assert diff.headline.startswith("rack/x/errors 0 -> 1 errors/s (and 1 more suspect)")
+    assert diff.headline.startswith("rack/x/errors stood still -> grew by 9 errors (and 1 more suspect)")
     assert diff.next[0] == "Find out why rack/x/errors grew: it stands still where all is well."
     assert diff.suspects[0].bracket == ("2023-11-14T22:13:20Z", "2023-11-14T22:13:29Z")
+
+
+def test_what_follows_from_a_counter_that_grew_on_the_same_device_is_no_suspect() -> None:
+    def at(count: int) -> Rack:
+        return rack(x=Card(errors=count, losses=count), y=Card(errors=0, losses=count))
+
+    a = subject("A", area="rack", made=at(0), after=at(0))
+    diff = explained(a, subject("B", area="rack", made=at(0), after=at(3)))
+    told = {suspect.facts[0]: suspect.consequences for suspect in diff.suspects}
+    assert told == {"rack/x/errors": ("rack/x/losses",), "rack/y/losses": ()}
+    assert diff.headline.startswith("rack/x/errors stood still -> grew by 3 errors on 1/2")
 
 
 def test_errors_that_stood_still_or_grew_in_both_are_not_told() -> None:
@@ -56,8 +67,8 @@ def test_the_same_counter_of_several_devices_is_one_line_that_counts_them() -> N
         return subject(name, area="rack", made=at(0), after=at(1))
 
     [change] = [c for c in explained(ran("A", 0, 0, 0), ran("B", 9, 18, 0)).changes if c.kind == "counter"]
-    assert (change.fact, change.on, change.unit) == ("rack/*/lanes/*/replays", "4/6", "count/s")
-    assert change.values["rack/y/lanes/1/replays"] == (0.0, 2.0)
+    assert (change.fact, change.on, change.unit) == ("rack/*/lanes/*/replays", "4/6", "")
+    assert change.values["rack/y/lanes/1/replays"] == (0, 18)
 
 
 def test_a_device_that_moved_keeps_its_counters() -> None:

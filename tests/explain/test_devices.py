@@ -2,12 +2,17 @@
 
 from typing import Any
 
-from fingerprint.explain import exit_status
+from fingerprint.diff.known import probe_of
+from fingerprint.explain import exit_status, explain
 from fingerprint.runs.record import Distribution, Held, Sample
+from probes.gpu import Gpu, Gpus
+from probes.gpu.nvlink import Link, NvLinks
+from probes.gpu.peers import Peer as GpuPeer
 from probes.kit.facts import Gap, Map
 from tests.diff.made_up import Card, Device, Lane, Made, Peer, Rack, rack
 from tests.explain.subjects import explained, subject
 
+ONE, OTHER = "0000:17:00.0", "0000:2a:00.0"
 LANES = Map({"0": Lane(name="up")})
 WELL = Card(uuid="1", limit=700_000, mode="a", slot=3, lanes=LANES)
 GONE: dict[str, Any] = dict.fromkeys(("uuid", "limit", "mode", "slot", "lanes"), Gap("lost"))
@@ -43,6 +48,15 @@ def test_what_others_lost_by_a_lost_device_is_its_consequence() -> None:
     ):
         assert [(s.facts, s.consequences) for s in diff.suspects] == [(("rack/x",), ("rack/y/peers/x/status",))]
         assert diff.next[0] == "See in the kernel log why rack/x was lost, before anything is run on it again"
+
+
+def test_devices_that_could_not_be_read_are_named_at_once_and_facts_that_went_dark_with_them_are_one_line() -> None:
+    dark: dict[str, Any] = dict.fromkeys(("uuid", "limit", "mode", "slot", "lanes"), Gap("failed", "no answer"))
+    plain = Card(uuid="2", limit=1, mode="a", slot=Gap("failed", "no answer"))
+    a, b = rack(x=WELL, y=Card(uuid="2", limit=1, mode="a", slot=4)), rack(x=Card(**dark), y=plain)
+    diff = explained(ran("A", a), ran("B", b))
+    assert diff.headline == "Nothing is known to have changed, but not all could be compared: rack/x went dark on 1/2."
+    assert "See why rack/x, rack/y/slot could not be read: fingerprint doctor" in diff.next
 
 
 def test_what_a_driver_no_longer_reports_is_no_suspect_and_says_so() -> None:
@@ -89,3 +103,20 @@ def test_devices_of_another_section_keep_their_own_lines() -> None:
     less = Made(devices=Map({"0": Device(uuid="1", limit=450_000)}))
     [suspect] = explained(subject("A", made), subject("B", less)).suspects
     assert suspect.restore == "set 0 600000"
+
+
+def test_a_gpu_is_looked_at_by_a_command_that_shows_the_fact() -> None:
+    def gpus(mode: str, link: str, peer: str, topology: str) -> Gpus:
+        links = NvLinks(links=Map({"17": Link(state=link)}))
+        peers = Map({OTHER: GpuPeer(p2p_read=peer, topology=topology)})
+        return Gpus(gpus=Map({ONE: Gpu(compute_mode=mode, nvlink=links, peers=peers)}))
+
+    sides = ("A", gpus("default", "active", "ok", "switch")), ("B", gpus("prohibited", "inactive", "no", "system"))
+    a, b = (subject(name, area="gpu", made=made) for name, made in sides)
+    checks = {suspect.facts[0].rpartition("/")[2]: suspect.check for suspect in explain(a, b, known=probe_of).suspects}
+    assert checks == {
+        "compute_mode": f"nvidia-smi -q -i {ONE}",
+        "state": f"nvidia-smi nvlink --status -i {ONE}",
+        "p2p_read": "nvidia-smi topo -p2p r",
+        "topology": "nvidia-smi topo -m",
+    }

@@ -126,3 +126,18 @@ def test_no_text_from_the_machine_reaches_the_terminal_unescaped(fact: str, befo
         )
     )
     assert all(character.isprintable() for character in text.replace("\n", ""))
+
+
+def test_what_went_dark_for_one_reason_is_one_line() -> None:
+    dark: dict[str, Any] = {"verdict": "went dark", "says": "no answer"}
+    facts = ["gpu/*", *(f"driver/nvml/{letter}" for letter in "abcdef")]
+    changes = tuple(changed(fact, "seen", {"gap": "failed"}, **dark) for fact in facts)
+    text = render(diff("One.", changes=(*changes, changed("gpu/*/x", 1, {"gap": "denied"}, **dark))))
+    assert text.count("went dark") == 2
+    assert "and driver/nvml/a, driver/nvml/b, driver/nvml/c, driver/nvml/d and 2 more" in " ".join(text.split())
+
+
+def test_growth_of_a_counter_is_not_taken_for_its_value() -> None:
+    grown = changed("a/errors", 0, 1, verdict="grew", kind="counter", suspect=1)
+    text = render(diff("One.", suspects=(suspect(1, "a/errors", 0, 1),), changes=(grown,)))
+    assert "a/errors  stood still -> grew by 1" in text
