@@ -8,14 +8,12 @@ import pytest
 from probes.kit.facts import Gap
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.errors import GAPS
+from tests.kit.nvml_staged import ONE, differing
 from tests.nvml.build import header
 from tests.nvml.drivers import NEWEST
 from tests.nvml.fake import FakeNvml, asked
 from tests.nvml.profiles import host_of
 from tests.nvml.scenario import Scenario, error
-
-ONE, TWO = "0000:17:00.0", "0000:2a:00.0"
-
 
 # Return codes.
 
