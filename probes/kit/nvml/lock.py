@@ -27,10 +27,13 @@ class Mark(NamedTuple):
     device: str
 
     def __str__(self) -> str:
-        about = f" on {self.device}" if self.device else ""
         clock = time.strftime("%H:%M:%S", time.localtime(self.since))
-        doing = "between two calls" if self.call == IDLE else f"in {self.call}{about}"
-        return f"unresponsive since {clock} {doing} (pid {self.pid})"
+        return f"unresponsive since {clock} {self.doing} (pid {self.pid})"
+
+    @property
+    def doing(self) -> str:
+        about = f" on {self.device}" if self.device else ""
+        return "between two calls" if self.call == IDLE else f"in {self.call}{about}"
 
 
 class Held(Exception):

@@ -145,7 +145,8 @@ class Child:
             self._forget(failed)
         elif status:
             mark = read_mark(self._marks)
-            self._forget(Gap("failed", f"the process that called NVML ended by {_ending(status)}, last in {mark}"))
+            where = f" {mark.doing}" if mark else ""
+            self._forget(Gap("failed", f"the process that called NVML ended by {_ending(status)}{where}"))
         else:
             self.released = True
             self._forget(Gap("not_read", "the process that called NVML was asked to release the GPUs"))
