@@ -1,0 +1,1 @@
+"""Why a changed state can have moved a number: the mechanism graph, one file a theme."""

@@ -1,0 +1,289 @@
+"""What the mechanism graph is made of: facts move resources, and resources are what the phases of work wait for.
+
+    process/*/env/OMP_NUM_THREADS  --rule "omp-threads"-->  cpu time  -->  host latency, start-up, any work
+    gpu/*/power_limit              --rule "power-limit"-->  sm clock  -->  prefill, decode step, verify step, any work
+
+A rule is data: which facts it sees, which resources they move, whether more of the value means more of the resource,
+what must be seen for it to bind, how much it can explain at most, why, and who says so. Nothing here reads a run.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Resource = Literal[
+    "sm clock",
+    "memory clock",
+    "gpu compute",  # multiprocessors that a process has, tensor cores that its kernels use
+    "gpu memory bandwidth",
+    "gpu memory",  # what weights and the key-value cache fit in
+    "kernel choice",  # which GPU kernel, graph or algorithm runs
+    "launch latency",  # what it takes to hand a kernel to the GPU
+    "pcie link",
+    "nvlink",
+    "collective",  # all-reduce and its like, across GPUs
+    "network",  # between hosts
+    "cpu time",  # when a thread gets a CPU, and for how long
+    "cpu clock",
+    "wake latency",  # from an event to the thread that waits for it
+    "page placement",  # on which memory node a page lies
+    "page size",
+    "host memory",
+    "host memory bandwidth",
+    "page cache",
+    "storage",
+    "system calls",
+    "code",  # what is executed at all
+    "workload",  # what is asked for
+    "accept length",
+    "availability",  # whether the device or the process is there at all
+]
+Phase = Literal[
+    "prefill",
+    "decode step",
+    "verify step",
+    "accept length",
+    "start-up",
+    "transfer",  # a copy or a collective that is measured by itself
+    "host latency",
+    "any work",  # a number that tells nothing of its phases, as a command's wall time
+]
+Way = Literal["more helps", "less helps", "either"]
+Sign = Literal[
+    "grew",  # a counter moved during the run
+    "reached",  # telemetry came to the limit
+    "active",  # a flag was on in some share of the busy samples
+    "lower",  # telemetry was lower in the run in which the limit is
+]
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """What must be seen in the run for a rule to bind.
+
+    facts: a glob of counters or telemetry, on the same item where both globs have `*` for it. says: in words.
+    """
+
+    facts: str
+    sign: Sign
+    says: str
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """How much a rule explains at most.
+
+    by   `ratio`: time grows at most as the value's ratio; `observed`: as the ratio of what `facts` were in both runs
+    """
+
+    by: Literal["ratio", "observed"]
+    facts: str
+    says: str
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One mechanism.
+
+    name       in `fingerprint explain NAME`
+    sees       globs of the facts whose change may be the cause
+    moves      what they move
+    way        of the value: `more helps` where a larger one means more of the resource; `either`: both are on record
+    phases     where only these are reached, although the resources serve others as well; empty: all that these reach
+    binds      of several, one is enough; empty: always
+    bound      None: none is known
+    beside     globs of facts that decide without having changed: shown beside the suspect
+    why        mechanism, with figures where somebody measured them
+    confirm    the cheapest experiment that tells whether it is the cause
+    confirmed  incidents of this kind with a verified fix or a maintainer's word, of 273: a weak prior
+    sources    incidents (by their address), manuals, kernel documentation
+    """
+
+    name: str
+    sees: tuple[str, ...]
+    moves: tuple[Resource, ...]
+    way: Way = "either"
+    phases: tuple[Phase, ...] = ()
+    binds: tuple[Condition, ...] = ()
+    bound: Bound | None = None
+    beside: tuple[str, ...] = ()
+    why: str
+    confirm: str
+    confirmed: int = 0
+    sources: tuple[str, ...] = ()
+
+
+SERVES: Mapping[Resource, Mapping[Phase, str]] = {
+    "sm clock": {
+        "prefill": "large matrix products are bound by arithmetic",
+        "verify step": "several tokens at once need more arithmetic than one",
+        "decode step": "small kernels, and all that is no memory access, run at this clock",
+        "any work": "kernels run at this clock",
+    },
+    "memory clock": {
+        "decode step": "each token reads all active weights once",
+        "verify step": "each step reads all active weights once",
+        "prefill": "long prompts read the key-value cache",
+        "transfer": "copies read and write it",
+        "any work": "kernels read and write memory",
+    },
+    "gpu compute": {
+        "prefill": "bound by arithmetic",
+        "verify step": "several tokens at once",
+        "decode step": "fewer multiprocessors keep less memory traffic in flight",
+        "any work": "kernels run on them",
+    },
+    "gpu memory bandwidth": {
+        "decode step": "each token reads all active weights once",
+        "verify step": "each step reads all active weights once",
+        "prefill": "long prompts read the key-value cache",
+        "any work": "kernels read and write memory",
+    },
+    "gpu memory": {
+        "decode step": "a smaller cache preempts requests, or spills",
+        "verify step": "as decode",
+        "prefill": "a smaller cache recomputes prompts",
+        "start-up": "what does not fit fails, or is loaded again",
+        "any work": "what does not fit is moved",
+    },
+    "kernel choice": {
+        "prefill": "another kernel for the same product",
+        "decode step": "another kernel, or a graph, for the same step",
+        "verify step": "verification may run without the graph that plain decoding has",
+        "start-up": "kernels are compiled, tuned and captured",
+        "transfer": "another algorithm or protocol",
+        "any work": "another kernel for the same work",
+    },
+    "launch latency": {
+        "decode step": "hundreds of short kernels a step, where no graph holds them",
+        "verify step": "as decode, and more where verification is not captured",
+        "host latency": "the launch is the host's work",
+        "any work": "short kernels wait to be launched",
+    },
+    "pcie link": {
+        "decode step": "tensor parallelism over PCIe, and weights that are read from the host",
+        "verify step": "as decode",
+        "prefill": "activations of a whole prompt cross it",
+        "start-up": "weights are loaded through it",
+        "transfer": "it is what is measured",
+        "any work": "copies between host and GPU",
+    },
+    "nvlink": {
+        "decode step": "tensor parallelism reduces twice a layer",
+        "verify step": "as decode, with more bytes",
+        "prefill": "activations of a whole prompt cross it",
+        "transfer": "it is what is measured",
+        "any work": "exchange between GPUs",
+    },
+    "collective": {
+        "decode step": "two all-reduces a layer, bound by latency",
+        "verify step": "as decode, with more bytes",
+        "prefill": "all-reduces bound by bandwidth",
+        "start-up": "communicators are built",
+        "transfer": "it is what is measured",
+        "any work": "ranks wait for each other",
+    },
+    "network": {
+        "decode step": "ranks on several hosts",
+        "verify step": "ranks on several hosts",
+        "prefill": "caches and activations between hosts",
+        "start-up": "weights from a remote store",
+        "transfer": "it is what is measured",
+        "host latency": "requests and answers cross it",
+        "any work": "what comes from elsewhere",
+    },
+    "cpu time": {
+        "decode step": "the scheduler and the launch run on a CPU between steps",
+        "verify step": "sampling and acceptance run on a CPU between steps",
+        "prefill": "tokenisation and batching",
+        "start-up": "loading, compiling, capturing",
+        "host latency": "it is what is waited for",
+        "any work": "what runs on a CPU",
+    },
+    "cpu clock": {
+        "decode step": "between steps the CPU is on the critical path",
+        "verify step": "between steps the CPU is on the critical path",
+        "start-up": "loading and compiling",
+        "host latency": "everything on the host takes as much longer",
+        "any work": "what runs on a CPU",
+    },
+    "wake latency": {
+        "decode step": "each step ends with a thread that is woken",
+        "verify step": "each step ends with a thread that is woken",
+        "start-up": "thousands of short waits",
+        "host latency": "it is part of it",
+        "any work": "whatever waits is woken",
+    },
+    "page placement": {
+        "decode step": "pinned buffers and offloaded weights on another node",
+        "verify step": "pinned buffers on another node",
+        "prefill": "staging buffers on another node",
+        "start-up": "weights are copied from there",
+        "transfer": "copies cross the sockets' link",
+        "host latency": "every access crosses the sockets' link",
+        "any work": "memory accesses cross the sockets' link",
+    },
+    "page size": {
+        "start-up": "page faults while loading",
+        "host latency": "misses of the translation buffer, and stalls of compaction",
+        "decode step": "as the host's latency, and all of it where the CPU decodes",
+        "any work": "misses of the translation buffer",
+    },
+    "host memory": {
+        "start-up": "weights are read into it",
+        "host latency": "reclaim and swap stop threads",
+        "decode step": "offloaded weights that no longer fit are read from disk",
+        "any work": "reclaim and swap stop threads",
+    },
+    "host memory bandwidth": {
+        "decode step": "offloaded weights are read from there",
+        "start-up": "weights pass through it",
+        "transfer": "copies pass through it",
+        "any work": "what reads memory",
+    },
+    "page cache": {
+        "start-up": "weights come from memory or from disk",
+        "decode step": "weights that are mapped from a file",
+        "any work": "files that are read again",
+    },
+    "storage": {"start-up": "weights and caches are read from it", "any work": "files that are read and written"},
+    "system calls": {
+        "start-up": "files are opened, memory is mapped",
+        "host latency": "each one is paid by the thread that makes it",
+        "decode step": "clocks are read and threads are woken between steps",
+        "any work": "whatever talks to the kernel",
+    },
+    "code": {
+        "prefill": "other code",
+        "decode step": "other code",
+        "verify step": "other code",
+        "accept length": "another draft, another way to accept",
+        "start-up": "other code",
+        "transfer": "other code",
+        "host latency": "other code",
+        "any work": "other code",
+    },
+    "workload": {
+        "prefill": "other prompts",
+        "decode step": "another batch, another context",
+        "verify step": "another batch, another context",
+        "accept length": "other text is guessed better or worse",
+        "start-up": "another model",
+        "transfer": "other sizes",
+        "host latency": "more to do",
+        "any work": "another amount of work",
+    },
+    "accept length": {
+        "accept length": "it is what is measured",
+        "decode step": "tokens a step",
+        "any work": "tokens a step",
+    },
+    "availability": {
+        "prefill": "what ran there has to run elsewhere",
+        "decode step": "what ran there has to run elsewhere",
+        "verify step": "what ran there has to run elsewhere",
+        "start-up": "it does not start, or starts elsewhere",
+        "transfer": "a route is missing",
+        "host latency": "the others do its work",
+        "any work": "the others do its work",
+    },
+}
+"""Which phases wait for a resource, and why."""
