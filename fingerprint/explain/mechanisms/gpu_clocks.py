@@ -27,8 +27,8 @@ RULES: tuple[Rule, ...] = (
             "ratio", "gpu/*/clocks/applications/graphics", "at most as the two clocks: 1980 to 1410 MHz is 1.4x"
         ),
         beside=("gpu/*/clocks/default_applications/graphics", "gpu/*/clocks/max/graphics", "gpu/*/persistence_mode"),
-        why="Kernels run at no more than the application clock: work bound by arithmetic slows in proportion, work bound "
-        "by memory hardly. It outlives whoever set it, until a reset, or the last close without persistence.",
+        why="Kernels run at no more than the application clock: work bound by arithmetic slows in proportion, work "
+        "bound by memory hardly. It outlives whoever set it, until a reset, or the last close without persistence.",
         confirm="nvidia-smi -rac, and measure again",
         confirmed=5,
         sources=("https://github.com/ROCm/ATOM/pull/1255", NVML),
@@ -52,7 +52,8 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         binds=(SM_LOWER, MEMORY_LOWER),
         beside=("gpu/*/clocks/applications/graphics", "gpu/*/clocks/applications/mem", "gpu/*/vbios_version"),
-        why="Where nobody set application clocks the default holds: boards of one name and other VBIOS versions differ.",
+        why="Where nobody set application clocks the default holds: boards of one name and other VBIOS versions "
+        "differ.",
         confirm="nvidia-smi -q -d CLOCK on both; set the same application clocks on both (-ac) and measure again",
         sources=(NVML,),
     ),
@@ -61,9 +62,9 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/inferred/clock_lock",),
         moves=("sm clock", "memory clock"),
         beside=("gpu/*/inferred/set_at_boot", "gpu/*/persistence_mode"),
-        why="A locked range (nvidia-smi -lgc, -lmc) outlives the process that set it, and no event reason tells of it. One "
-        "on the memory clock, at the card's own maximum, cost 16 to 32 %: it holds back clocks that NVML does not "
-        "report. On one laptop the same lock ended Xid 79.",
+        why="A locked range (nvidia-smi -lgc, -lmc) outlives the process that set it, and no event reason tells of "
+        "it. One on the memory clock, at the card's own maximum, cost 16 to 32 %: it holds back clocks that NVML does "
+        "not report. On one laptop the same lock ended Xid 79.",
         confirm="nvidia-smi -rgc; nvidia-smi -rmc; and measure again",
         confirmed=5,
         sources=(
@@ -123,8 +124,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/clocks/offsets/graphics",),
         moves=("sm clock",),
         beside=("gpu/*/power_limit",),
-        why="An offset moves the curve of clock over voltage: a higher clock, or the same at less power and heat, until "
-        "the chip makes errors. The clock under a power limit rises with it too.",
+        why="An offset moves the curve of clock over voltage: a higher clock, or the same at less power and heat, "
+        "until the chip makes errors. The clock under a power limit rises with it too.",
         confirm="set the offset to 0 (nvidia-settings, nvidia-smi -gco or the tool that set it) and measure again",
         sources=(NVML,),
     ),
@@ -133,7 +134,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/clocks/offsets/mem",),
         moves=("memory clock", "gpu memory bandwidth"),
         beside=("gpu/*/ecc/mode_current",),
-        why="More clock is more bandwidth, until GDDR detects errors and sends again: then more clock is less bandwidth.",
+        why="More clock is more bandwidth, until GDDR detects errors and sends again: then more clock is less "
+        "bandwidth.",
         confirm="set the memory's offset to 0 and measure a copy within device memory again",
         sources=(NVML,),
     ),
@@ -142,8 +144,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/clocks/auto_boost/enabled", "gpu/*/clocks/auto_boost/default"),
         moves=("sm clock",),
         beside=("gpu/*/clocks/applications/graphics",),
-        why="On boards of the Kepler and Maxwell generations clocks rise above those of the application only where auto "
-        "boost is on; off, runs resemble each other more.",
+        why="On boards of the Kepler and Maxwell generations clocks rise above those of the application only where "
+        "auto boost is on; off, runs resemble each other more.",
         confirm="nvidia-smi --auto-boost-default=1 (or 0), and measure again",
         sources=(NVML,),
     ),
@@ -152,8 +154,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/performance_state",),
         moves=("sm clock", "memory clock"),
         beside=("gpu/*/power_limit", "gpu/*/power_mizer_mode", "gpu/*/inferred/clock_lock"),
-        why="Under load P0 is full speed, P2 the computing state of consumer boards, with a lower memory clock; what stays "
-        "above that is stuck or limited: 1.35x to 3x. At rest a high number is normal.",
+        why="Under load P0 is full speed, P2 the computing state of consumer boards, with a lower memory clock; what "
+        "stays above that is stuck or limited: 1.35x to 3x. At rest a high number is normal.",
         confirm="nvidia-smi --query-gpu=pstate,clocks.sm,clocks.mem --format=csv -l 1 under load",
         confirmed=3,
         sources=("https://github.com/c3sr/comm_scope/issues/43", NVML),
@@ -162,8 +164,8 @@ RULES: tuple[Rule, ...] = (
         name="powermizer-mode",
         sees=("gpu/*/power_mizer_mode",),
         moves=("sm clock", "memory clock"),
-        why="Consistent performance keeps the base clocks, whatever boost would allow; under maximum performance clocks "
-        "do not fall in the gaps between steps; adaptive ones do.",
+        why="Consistent performance keeps the base clocks, whatever boost would allow; under maximum performance "
+        "clocks do not fall in the gaps between steps; adaptive ones do.",
         confirm="nvidia-settings -a GpuPowerMizerMode=1 (maximum performance), and measure again",
         sources=(NVML,),
     ),

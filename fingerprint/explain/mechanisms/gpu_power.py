@@ -26,8 +26,9 @@ RULES: tuple[Rule, ...] = (
         binds=CAPPED,
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power_default_limit", "gpu/*/persistence_mode", "gpu/*/inferred/power_limit_until"),
-        why="Once the draw reaches the limit the driver lowers the SM clock until it fits: 1.1x to 1.6x on record, most in "
-        "prefill. Below it the limit moves nothing: 92.09 and 91.86 tok/s at 290 and 450 W, at a draw of 163 W.",
+        why="Once the draw reaches the limit the driver lowers the SM clock until it fits: 1.1x to 1.6x on record, "
+        "most in prefill. Below it the limit moves nothing: 92.09 and 91.86 tok/s at 290 and 450 W, at a draw of 163 "
+        "W.",
         confirm="nvidia-smi -q -d POWER,PERFORMANCE under load; set the limit back (-pl) and measure again",
         confirmed=4,
         sources=(
@@ -46,7 +47,8 @@ RULES: tuple[Rule, ...] = (
         beside=("gpu/*/power_limit", "gpu/*/power/source", "driver/daemons/nvidia-powerd/running"),
         why="The least of all limiters holds: below the limit that was asked for, a BMC, the vendor's power tool, "
         "nvidia-powerd or a missing supply took the rest. A vendor tool alone took 110 to 68 tok/s.",
-        confirm="compare power.limit with enforced.power.limit (nvidia-smi -q -d POWER) and read the BMC's power policy",
+        confirm="compare power.limit with enforced.power.limit (nvidia-smi -q -d POWER) and read the BMC's power "
+        "policy",
         confirmed=1,
         sources=(
             "https://github.com/seerge/g-helper/issues/5411",
@@ -77,7 +79,8 @@ RULES: tuple[Rule, ...] = (
         binds=CAPPED,
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power_limit", "gpu/*/vbios_version"),
-        why="The limit that holds until somebody sets another: boards of one name and other VBIOS versions differ in it.",
+        why="The limit that holds until somebody sets another: boards of one name and other VBIOS versions differ in "
+        "it.",
         confirm="nvidia-smi -q -d POWER on both; set the lower of the two limits on both (-pl) and measure again",
         sources=(NVML,),
     ),
@@ -91,9 +94,10 @@ RULES: tuple[Rule, ...] = (
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower with it"),
         ),
         beside=("gpu/*/power_limit", "gpu/*/inferred/clock_lock", "gpu/*/persistence_mode"),
-        why="A unit, a cron job or a rule of udev that calls nvidia-smi sets limits and clock locks again at each boot; of "
-        "a clock lock it is the only written trace. A reboot without it put 290 W back to 450 W.",
-        confirm="nvidia-smi -rgc; nvidia-smi -rmc; nvidia-smi -pl DEFAULT; measure, then run the unit and measure again",
+        why="A unit, a cron job or a rule of udev that calls nvidia-smi sets limits and clock locks again at each "
+        "boot; of a clock lock it is the only written trace. A reboot without it put 290 W back to 450 W.",
+        confirm="nvidia-smi -rgc; nvidia-smi -rmc; nvidia-smi -pl DEFAULT; measure, then run the unit and measure "
+        "again",
         confirmed=1,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/769",
@@ -105,7 +109,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/power/source",),
         moves=("sm clock", "memory clock"),
         beside=("gpu/*/enforced_power_limit", "driver/daemons/nvidia-powerd/running"),
-        why="On battery, or with a supply that is too small, firmware lowers what the GPU may draw: 175 to 80 W were seen.",
+        why="On battery, or with a supply that is too small, firmware lowers what the GPU may draw: 175 to 80 W were "
+        "seen.",
         confirm="connect the full power supply and measure again",
         confirmed=1,
         sources=("https://github.com/NVIDIA/cudf/issues/10336", NVML),
@@ -124,8 +129,8 @@ RULES: tuple[Rule, ...] = (
         name="power-smoothing",
         sees=("gpu/*/power/smoothing/enabled", "gpu/*/power/smoothing/profile"),
         moves=("sm clock",),
-        why="Draw, and the clocks with it, may only rise slowly after each pause, so that many GPUs do not step together: "
-        "work in short bursts, as decode of few requests, pays for it.",
+        why="Draw, and the clocks with it, may only rise slowly after each pause, so that many GPUs do not step "
+        "together: work in short bursts, as decode of few requests, pays for it.",
         confirm="nvidia-smi power-smoothing (as root) on both; switch it off for one run",
         sources=(NVML,),
     ),
@@ -135,8 +140,8 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock", "memory clock"),
         way="less helps",
         beside=("gpu/*/enforced_power_limit",),
-        why="The chassis asserts a signal and the hardware halves the clocks or worse: a supply failed, or the budget of "
-        "the chassis is spent. A server that did not know the card asserted it for good.",
+        why="The chassis asserts a signal and the hardware halves the clocks or worse: a supply failed, or the budget "
+        "of the chassis is spent. A server that did not know the card asserted it for good.",
         confirm="nvidia-smi -q -d PERFORMANCE under load (HW Power Brake), then the BMC's log of supplies",
         confirmed=1,
         sources=(

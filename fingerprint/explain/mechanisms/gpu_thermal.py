@@ -28,8 +28,8 @@ RULES: tuple[Rule, ...] = (
             "observed", "gpu/*/clocks/*", "at most as much longer as the clock of SM or memory under load was lower"
         ),
         beside=("gpu/*/fan/policy", "gpu/*/temperature/thresholds/gpu_target", "gpu/*/power_limit"),
-        why="Core or memory reached its highest operating temperature and the clocks fell: 5 % in decode where they fell "
-        "by 20 %; fivefold where one of 16 GPUs in synchronous training was hot and all others waited for it.",
+        why="Core or memory reached its highest operating temperature and the clocks fell: 5 % in decode where they "
+        "fell by 20 %; fivefold where one of 16 GPUs in synchronous training was hot and all others waited for it.",
         confirm="nvidia-smi -q -d TEMPERATURE,PERFORMANCE under load on every GPU; repeat with the fans at full speed",
         confirmed=4,
         sources=(
@@ -48,8 +48,8 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock", "memory clock"),
         way="more helps",
         binds=HOT,
-        why="The temperature at which clocks begin to fall is the board's own: a lower one throttles sooner in the same "
-        "air.",
+        why="The temperature at which clocks begin to fall is the board's own: a lower one throttles sooner in the "
+        "same air.",
         confirm="nvidia-smi -q -d TEMPERATURE on both, under load",
         sources=(NVML,),
     ),
@@ -62,7 +62,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("sm clock", "memory clock"),
         binds=(*HOT, Condition("gpu/*/temperature/margin", "lower", "fewer degrees were left")),
-        why="Ada and later count degrees down to the limit, and the clocks fall at a margin that VBIOS sets for the board.",
+        why="Ada and later count degrees down to the limit, and the clocks fall at a margin that VBIOS sets for the "
+        "board.",
         confirm="nvidia-smi -q -d TEMPERATURE on both, under load",
         sources=(NVML,),
     ),
@@ -83,8 +84,8 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock", "memory clock"),
         binds=HOT,
         beside=("gpu/*/temperature/thresholds/gpu_target",),
-        why="Set by hand, fans no longer follow the temperature. A GPU without fans depends on the chassis: a BMC upgrade "
-        "that changed its fan profile brought eight H100 to 87 degrees.",
+        why="Set by hand, fans no longer follow the temperature. A GPU without fans depends on the chassis: a BMC "
+        "upgrade that changed its fan profile brought eight H100 to 87 degrees.",
         confirm="set fans to full speed (nvidia-settings, or the BMC's fan mode), wait five minutes and measure again",
         sources=("https://vineethac.blogspot.com/search/label/sensor", NVML),
     ),

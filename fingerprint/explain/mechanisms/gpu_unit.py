@@ -51,8 +51,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/board_part_number", "gpu/*/vbios_version", "gpu/*/inforom/img", "gpu/*/inforom/pwr"),
         moves=("sm clock", "memory clock"),
         beside=("gpu/*/power_default_limit", "gpu/*/clocks/max/sm"),
-        why="Clock and voltage curves, default limits and fan curves come from the board's VBIOS and InfoROM. No incident "
-        "with a confirmed effect of them alone was found.",
+        why="Clock and voltage curves, default limits and fan curves come from the board's VBIOS and InfoROM. No "
+        "incident with a confirmed effect of them alone was found.",
         confirm="compare limits and maximum clocks (nvidia-smi -q -d POWER,CLOCK), then the clocks under the same load",
         sources=(NVML,),
     ),
@@ -65,8 +65,8 @@ RULES: tuple[Rule, ...] = (
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower on it"),
             Condition("gpu/*/temperature/gpu", "reached", "it was the hotter one"),
         ),
-        why="Units of one model differ in leakage and cooling, and so in the clock that they reach within the same limits: "
-        "a few per cent, 5 and more over a fleet.",
+        why="Units of one model differ in leakage and cooling, and so in the clock that they reach within the same "
+        "limits: a few per cent, 5 and more over a fleet.",
         confirm="run the same work on both units in turn, on an otherwise idle host",
         confirmed=1,
         sources=("https://github.com/NVIDIA/nccl-tests/issues/106",),
@@ -87,8 +87,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/platform/*",),
         moves=("nvlink", "collective", "network", "sm clock"),
         beside=("gpu/*/fabric/cluster_uuid", "gpu/*/fabric/clique_id"),
-        why="Chassis, tray and slot decide the neighbours over NVLink, the cooling and the route to the network: one node "
-        "of equal topology dumps ran at 49 instead of 88 GB/s.",
+        why="Chassis, tray and slot decide the neighbours over NVLink, the cooling and the route to the network: one "
+        "node of equal topology dumps ran at 49 instead of 88 GB/s.",
         confirm="run the same work in the other place, or a collective over each set of GPUs (nccl-tests)",
         sources=("https://github.com/NVIDIA/nccl-tests/issues/106", NVML),
     ),
