@@ -27,7 +27,8 @@ def headline(
     otherwise: str,
     waited: str = "",
 ) -> str:
-    """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what held one of the runs up."""
+    """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what was not alike while they ran,
+    and what held one of them up."""
     moved = _moved(metrics)
     if moved and suspects:
         return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects, changes)}."
@@ -98,7 +99,8 @@ def _doubt(metrics: Sequence[MetricChange]) -> str:
 
 def _dark(changes: Sequence[ChangedFact]) -> str:
     """Of a device or item that could not be read, that it could not: it is more than a fact or two."""
-    first = next((change for change in changes if change.verdict == "went dark" and change.before == WAS_THERE), None)
+    dark = (change for change in changes if change.verdict == "went dark" and change.follows is None)
+    first = next((change for change in dark if change.before == WAS_THERE), None)
     return f": {clean(first.fact)} went dark{f' on {first.on}' if first.on else ''}" if first else ""
 
 

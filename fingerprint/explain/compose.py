@@ -12,7 +12,7 @@ from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
-from fingerprint.explain.notable import notable, over_devices
+from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
@@ -97,12 +97,12 @@ def _answers(
     held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes), not_known(changes, known)
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
+    during = over_devices(found.apart.during, found.seen, known)
+    meanwhile = under_load(during, found.seen) + told_first(held)
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
     return Diff(
         schema=SCHEMA,
-        headline=headline(
-            foreword(a, b, same, metrics, moved(changes)), metrics, suspects, told, otherwise, told_first(held)
-        ),
+        headline=headline(foreword(a, b, same, metrics, moved(changes)), metrics, suspects, told, otherwise, meanwhile),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
@@ -112,7 +112,7 @@ def _answers(
         held_up=tuple(each.line for each in held),
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
-        during=over_devices(found.apart.during, found.seen, known),
+        during=during,
         own_noise=found.own,
         intended=intended,
         ruled_out=ruled,

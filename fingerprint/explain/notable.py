@@ -44,6 +44,13 @@ def over_devices(found: Sequence[During], seen: Iterable[Observed], known: Probe
     return tuple(_folded(group, among[kind]) for kind, group in groups.items())
 
 
+def under_load(found: Iterable[During], seen: Iterable[Observed]) -> str:
+    """For the headline: the first that counts in one condition alone, as clocks while the GPU works, or nothing."""
+    settled = {o.path for o in seen if _is_settled(o)}
+    told = (item for item in found if settled & {item.fact, *item.values})
+    return next((f"; {item.fact} {item.says}{f' on {item.on}' if item.on else ''}" for item in told), "")
+
+
 def _kind(path: str, known: ProbeOf) -> Hashable:
     key, names = split(parse_path(path), known)
     probe = known(key.area)

@@ -191,9 +191,9 @@ def _changes(title: str, changes: Iterable[ChangedFact]) -> Iterator[ConsoleRend
 
 def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text, Text]:
     """others: what went dark for the same reason. above: what the line above says, which is not said again."""
-    words = Text(_values(change))
+    words = Text("" if change.verdict == "was reset" else _values(change))
     if change.verdict not in ("changed", DURING):
-        words.append(f"  {change.verdict}", "yellow")
+        words.append(f"{'  ' * bool(words)}{change.verdict}", "yellow")
     if change.on:
         words.append(f"  on {change.on}", LABEL)
     if change.context:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from fingerprint.fork import fork_bare
 from fingerprint.runs.relay import Relay
 from fingerprint.runs.wrap import Command
+from probes.kit.unnamed import unnamed_file
 
 TAIL = 4 << 20  # bytes that are kept for the reader
 CHUNK = 1 << 16
@@ -39,7 +40,7 @@ class Tail:
     """The last TAIL bytes in anonymous memory that two processes share: 8 bytes of count, then a ring."""
 
     def __init__(self, size: int = TAIL) -> None:
-        self.fd = os.memfd_create("fingerprint output")
+        self.fd = unnamed_file("fingerprint-output")
         self._size = size
         self._count = 0
 

@@ -70,12 +70,14 @@ class RemappedRows(Section):
         "NVML_FI_DEV_REMAPPED_ROWS_COR_INACTIVE",
         "rows",
         settled="always",
+        follows=("gpu/*/health/remapped_rows/pending",),
     )
     uncorrectable_inactive: Seen[int] = state(
         "Remappings for uncorrected errors that wait for a reset",
         "NVML_FI_DEV_REMAPPED_ROWS_UNC_INACTIVE",
         "rows",
         settled="always",
+        follows=("gpu/*/health/remapped_rows/pending",),
     )
     histogram: RemapHistogram = RemapHistogram()
 
@@ -102,10 +104,16 @@ class RetiredPages(Section):
         restore=_RESET,
     )
     pending_single_bit: Seen[str] = state(
-        "Pending for repeated corrected errors", "NVML_FI_DEV_RETIRED_PENDING_SBE", settled="always"
+        "Pending for repeated corrected errors",
+        "NVML_FI_DEV_RETIRED_PENDING_SBE",
+        settled="always",
+        follows=("gpu/*/health/retired_pages/pending",),
     )
     pending_double_bit: Seen[str] = state(
-        "Pending for an uncorrected error", "NVML_FI_DEV_RETIRED_PENDING_DBE", settled="always"
+        "Pending for an uncorrected error",
+        "NVML_FI_DEV_RETIRED_PENDING_DBE",
+        settled="always",
+        follows=("gpu/*/health/retired_pages/pending",),
     )
 
 

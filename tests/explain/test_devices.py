@@ -120,3 +120,13 @@ def test_a_gpu_is_looked_at_by_a_command_that_shows_the_fact() -> None:
         "p2p_read": "nvidia-smi topo -p2p r",
         "topology": "nvidia-smi topo -m",
     }
+
+
+def test_an_item_that_went_dark_with_its_device_is_not_named_first() -> None:
+    dark: dict[str, Any] = dict.fromkeys(("uuid", "limit", "mode", "slot", "lanes"), Gap("asleep"))
+
+    def rest(status: Any) -> Card:
+        return Card(uuid="2", limit=1, mode="a", slot=4, peers=Map({"x": Peer(status=status)}))
+
+    diff = explained(ran("A", rack(x=WELL, a=rest("ok"))), ran("B", rack(x=Card(**dark), a=rest(Gap("asleep")))))
+    assert diff.headline.endswith(": rack/x went dark on 1/2.")

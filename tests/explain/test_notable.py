@@ -52,3 +52,11 @@ def test_of_several_devices_the_one_that_differs_is_counted_among_all() -> None:
         {f"rack/{key}/clock": full for key in "xy"}, {"rack/x/clock": full, "rack/y/clock": held(*[9] * 20)}
     )
     assert (found.fact, found.on) == ("rack/y/clock", "1/2")
+
+
+def test_what_was_clearly_not_alike_under_load_is_said_at_once_where_nothing_else_changed() -> None:
+    full, half = ({"rack/x/clock": held(*[clock] * 20)} for clock in (1980, 990))
+    made = rack(x=Card(uuid="1"))
+    a, b = (subject(n, area="rack", made=made, samples=samples) for n, samples in (("A", full), ("B", half)))
+    assert explained(a, b).headline.endswith("seen equal in both; rack/x/clock median 1980 -> 990 MHz.")
+    assert "clock" not in explained(a, a).headline

@@ -141,3 +141,9 @@ def test_growth_of_a_counter_is_not_taken_for_its_value() -> None:
     grown = changed("a/errors", 0, 1, verdict="grew", kind="counter", suspect=1)
     text = render(diff("One.", suspects=(suspect(1, "a/errors", 0, 1),), changes=(grown,)))
     assert "a/errors  stood still -> grew by 1" in text
+
+
+def test_of_a_counter_that_was_reset_no_value_is_told() -> None:
+    reset = changed("a/errors", None, None, verdict="was reset", kind="counter", says="the counter fell")
+    text = render(diff("One.", changes=(reset,)))
+    assert "a/errors  was reset" in text

@@ -19,6 +19,7 @@ from probes.kit.nvml.errors import gap_of
 from probes.kit.nvml.lock import Held, acquire, read_mark, usual_place
 from probes.kit.nvml.options import Options
 from probes.kit.nvml.start import START
+from probes.kit.unnamed import unnamed_file
 
 HANDLE = "nvmlDeviceGetHandle"
 OURS = os.path.abspath(__file__).rpartition("/probes/")[0]
@@ -188,7 +189,7 @@ def _start(mode: Mode, devices: Sequence[str], options: Options) -> Seen[tuple[T
         return Gap("failed", f"{path}, the lock of NVML: {error.strerror}; remove it, or set nvml_lock")
     try:
         marks = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        answers = os.memfd_create("nvml-answers")
+        answers = unnamed_file("nvml-answers")
         folders = os.path.dirname(found.origin), OURS
         how = options.file, str(lock), str(answers), str(options.budget_s), str(options.gpu_budget_s), mode
         argv = [sys.executable, "-I", "-S", "-c", START, *folders, *how, *devices]
