@@ -6,7 +6,7 @@ The list of all facts, docs/facts.md, the JSON Schema of a snapshot and `fingerp
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ _COMPARED: Mapping[Kind, str] = {
     "counter": "by its growth during a run, never by its level",
     "telemetry": "as a distribution during a run: evidence, never a suspect alone",
 }
+_BELOW = "\n" + " " * 14
 _INTRODUCTION = """\
 All {count} facts that are read, made by `fingerprint facts --format markdown`. `*` in a path stands for a key or a
 target. A *lasting* fact stands until somebody changes it; a change of one is reported. *Context* is never a suspect by
@@ -95,10 +96,11 @@ def find(pattern: str) -> tuple[CatalogFact, ...]:
     """
     parse_glob(pattern)
     segments = pattern.split("/")
-    return tuple(fact for fact in facts() if _can_mean(segments, fact))
+    return tuple(fact for fact in facts() if can_mean(segments, fact))
 
 
-def _can_mean(segments: Sequence[str], fact: CatalogFact) -> bool:
+def can_mean(segments: Sequence[str], fact: CatalogFact) -> bool:
+    """Whether some path of the fact, or of one key of it, is matched by the pattern's segments."""
     if _meets(segments, fact.segments):
         return True
     return fact.type.startswith("Map[") and _meets(segments, (*fact.segments, "*"))
@@ -119,28 +121,41 @@ def _meets(pattern: Sequence[str], declared_segments: Sequence[str]) -> bool:
     )
 
 
-def explain(path: str) -> str:
-    """What is known of a fact, under fixed headings. Raises LookupError with a sentence that names the nearest."""
+Row = tuple[str, str]
+
+
+def explain(path: str, more: Callable[[CatalogFact], Iterable[Row]] | None = None) -> str:
+    """What is known of a fact, under fixed headings, and `more` of each.
+
+    Raises LookupError with a sentence that names the nearest.
+    """
     try:
         found = find(path)
     except ValueError as error:
         raise LookupError(str(error)) from None
     if not found:
-        raise LookupError(f"No fact is called '{path}'{_nearest(path)}.")
-    return "\n\n".join(_explained(fact) for fact in found)
+        near = nearest(path)
+        told = f"; nearest: {', '.join(near)}" if near else "; `fingerprint facts` lists all"
+        raise LookupError(f"No fact is called '{path}'{told}.")
+    return "\n\n".join(in_rows(fact.path, (*_explained(fact), *(more(fact) if more else ()))) for fact in found)
 
 
-def _nearest(path: str) -> str:
+def nearest(path: str) -> list[str]:
+    """Up to three paths that may have been meant by one that is not declared."""
     paths = [fact.path for fact in facts()]
     below = [known for known in paths if known.startswith(path.rstrip("/") + "/")]
     last = path.rpartition("/")[2]
     same_name = [known for known in paths if known.rpartition("/")[2] == last]
-    near = (below or same_name or difflib.get_close_matches(path, paths, n=3))[:3]
-    return f"; nearest: {', '.join(near)}" if near else "; `fingerprint facts` lists all"
+    return (below or same_name or difflib.get_close_matches(path, paths, n=3))[:3]
 
 
-def _explained(fact: CatalogFact) -> str:
-    rows = [
+def in_rows(head: str, rows: Iterable[Row]) -> str:
+    """Titles and texts below their head; a text's further lines stand below its first."""
+    return "\n".join((head, *(f"  {title:<12}{text.replace(chr(10), _BELOW)}" for title, text in rows)))
+
+
+def _explained(fact: CatalogFact) -> tuple[Row, ...]:
+    return (
         ("What", f"{_KINDS[fact.kind]}{_asides(fact)}"),
         ("Why", fact.why),
         ("Where", fact.source),
@@ -151,8 +166,7 @@ def _explained(fact: CatalogFact) -> str:
         ("Followed by", ", ".join(_followers(fact)) or "nothing that is declared"),
         ("Check", _check(fact)),
         ("Restore", fact.restore or "no single command sets it back"),
-    ]
-    return "\n".join((fact.path, *(f"  {title:<12}{text}" for title, text in rows)))
+    )
 
 
 def _asides(fact: CatalogFact) -> str:
@@ -175,7 +189,7 @@ def _followers(fact: CatalogFact) -> list[str]:
     return [
         other.path
         for other in facts()
-        if other.path != fact.path and any(_can_mean(glob.split("/"), fact) for glob in other.follows)
+        if other.path != fact.path and any(can_mean(glob.split("/"), fact) for glob in other.follows)
     ]
 
 

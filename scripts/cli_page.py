@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 
 import click
 
@@ -33,7 +34,11 @@ Answers go to standard output and troubles to standard error, so that a pipe car
 and not where `NO_COLOR` is set, unless the setting `color` says `always`; in a pipe it is 80 columns wide.
 """
 
-KINDS = {"RUN": "a RUN", "GLOB": "a GLOB", "PATH": "a fact's path; its keys may stand for themselves or be `*`"}
+KINDS = {
+    "RUN": "a RUN",
+    "GLOB": "a GLOB",
+    "PATH|RULE": "a fact's path; its keys may stand for themselves or be `*`. Or a [rule](mechanisms.md)",
+}
 
 
 def page() -> str:
@@ -53,7 +58,7 @@ def about(name: str) -> Iterator[str]:
             usage = " ".join((*verb.collect_usage_pieces(inner), ""))
             parameters = [row for param in verb.params if (row := parameter(param, inner))]
     yield f"### {name}\n"
-    yield f"    fingerprint {name} {usage}".rstrip() + f"\n\n{verb.help}\n"
+    yield f"    fingerprint {name} {usage}".rstrip() + f"\n\n{cleandoc(verb.help or '')}\n"
     if parameters:
         yield table(("word", "means"), parameters) + "\n"
     yield "\n".join(["For example:\n", *(f"    {line}" for line in verb.examples), ""])

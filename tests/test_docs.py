@@ -29,9 +29,10 @@ def the(verb: str) -> Verb:
     return found
 
 
-def test_the_page_of_the_command_line_is_what_its_generator_prints() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts/cli_page.py"], capture_output=True, text=True, check=True)
-    assert done.stdout == CLI_PAGE, "run: .venv/bin/python scripts/cli_page.py > docs/cli.md"
+@pytest.mark.parametrize(("script", "page"), [("cli_page.py", "cli.md"), ("mechanisms_page.py", "mechanisms.md")])
+def test_a_page_that_is_made_is_what_its_generator_prints(script: str, page: str) -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts" / script], capture_output=True, text=True, check=True)
+    assert done.stdout == (ROOT / "docs" / page).read_text(), f"run: .venv/bin/python scripts/{script} > docs/{page}"
 
 
 def test_every_verb_has_a_module_and_every_module_of_a_verb_is_one() -> None:

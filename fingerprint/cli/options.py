@@ -75,6 +75,18 @@ class FactArgument(Text):
         return [CompletionItem(fact.path) for fact in facts() if fact.path.startswith(incomplete)]
 
 
+class FactOrRuleArgument(FactArgument):
+    """A fact's path or the name of a rule; completes both."""
+
+    name = "PATH|RULE"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from fingerprint.explain.mechanisms import rules
+
+        names = [CompletionItem(rule.name) for rule in rules() if rule.name.startswith(incomplete)]
+        return [*super().shell_complete(ctx, param, incomplete), *names]
+
+
 class GlobArgument(FactArgument):
     """A glob over fact paths, given on as it was written."""
 
@@ -115,6 +127,6 @@ RELATIVE = ("@", "@-1", "@good")
 TEXT = Text()
 RUN = RunArgument()
 COMMAND = CommandArgument()
-FACT = FactArgument()
+FACT_OR_RULE = FactOrRuleArgument()
 GLOB = GlobArgument()
 AREA = AreaArgument()

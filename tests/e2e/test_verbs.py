@@ -100,13 +100,14 @@ def test_import_names_what_is_here_already(fingerprint: Cli) -> None:
     assert told == "file.json: no new run, 0 new snapshots; already here: run-A#1\n"
 
 
-def test_completion_offers_verbs_runs_attempts_facts_and_areas(fingerprint: Cli) -> None:
+def test_completion_offers_verbs_runs_attempts_facts_rules_and_areas(fingerprint: Cli) -> None:
     started_and_ended(fingerprint, "run-A", "run-B", "run-A")
     assert completed(fingerprint, "re") == ["rename", "record"]
     assert completed(fingerprint, "diff", "run") == ["run-A", "run-B"]
     assert completed(fingerprint, "diff", "run-B", "run-A#") == ["run-A#1", "run-A#2"]
     assert completed(fingerprint, "show", "@") == ["@", "@-1", "@good"]
     assert completed(fingerprint, "explain", "cpu/onl") == ["cpu/online"]
+    assert completed(fingerprint, "explain", "power-l") == ["power-limit"]
     assert completed(fingerprint, "facts", "cpu/onl") == ["cpu/online"]
     assert completed(fingerprint, "snapshot", "--area", "c") == ["cpu"]
 

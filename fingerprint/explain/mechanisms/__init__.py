@@ -1,1 +1,96 @@
 """Why a changed state can have moved a number: the mechanism graph, one file a theme."""
+
+from collections.abc import Mapping, Set
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import get_args
+
+from fingerprint.explain.mechanisms.graph import SERVES, Phase, Rule
+from probes.kit.paths import FactPath, parse_glob, parse_path
+
+THEMES = (
+    "gpu_power",
+    "gpu_clocks",
+    "gpu_thermal",
+    "gpu_unit",
+)
+"""Modules of this package, each with its `RULES`; told and listed in this order."""
+
+_Shelf = tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def themes() -> Mapping[str, tuple[Rule, ...]]:
+    """The first line of each theme's module, and its rules."""
+    return {_title(name): import_module(f"{__name__}.{name}").RULES for name in THEMES}
+
+
+def _title(name: str) -> str:
+    module = import_module(f"{__name__}.{name}")
+    return (module.__doc__ or name).strip().partition("\n")[0].rstrip(".")
+
+
+@lru_cache(maxsize=1)
+def rules() -> tuple[Rule, ...]:
+    """Every rule, by theme, in declared order."""
+    return tuple(rule for declared in themes().values() for rule in declared)
+
+
+def rule(name: str) -> Rule:
+    """Raises LookupError where no rule has this name."""
+    return _by_name()[name]
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> Mapping[str, Rule]:
+    return {rule.name: rule for rule in rules()}
+
+
+def rules_of(path: FactPath) -> tuple[Rule, ...]:
+    """The rules that see the fact, those with the most specific globs first."""
+    shelved = _shelved()
+    found: dict[str, Rule] = {}
+    seen = [(glob, rule) for shelf in _shelves(path) for glob, rule in shelved.get(shelf, ())]
+    for glob, rule in sorted(seen, key=lambda one: (_breadth(one[0]), one[1].name)):
+        if parse_glob(glob).matches(path):
+            found.setdefault(rule.name, rule)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=1)
+def _shelved() -> Mapping[_Shelf, list[tuple[str, Rule]]]:
+    """Each glob of each rule, where `_shelves` of any path that it matches looks: by area, depth and last name."""
+    shelved: dict[_Shelf, list[tuple[str, Rule]]] = {}
+    for rule in rules():
+        for glob in rule.sees:
+            shelved.setdefault(_shelf(glob), []).append((glob, rule))
+    return shelved
+
+
+def _shelf(glob: str) -> _Shelf:
+    parts = glob.split("/")
+    if "**" in parts:
+        return (parts[0],)
+    return (parts[0], str(len(parts)), "*" if "*" in parts[-1] else parse_path(parts[-1])[0])
+
+
+def _shelves(path: FactPath) -> Set[_Shelf]:
+    return {(path[0],), (path[0], str(len(path)), "*"), (path[0], str(len(path)), path[-1])}
+
+
+def _breadth(glob: str) -> tuple[int, int, int]:
+    """Less is more specific: names that stand for themselves, then no `**`, then letters."""
+    parts = glob.split("/")
+    return -sum("*" not in part for part in parts), parts.count("**"), -len(glob.replace("*", ""))
+
+
+@cache
+def phases_of(rule: Rule) -> Mapping[Phase, str]:
+    """The phases that the rule reaches, and why each waits for what it moves."""
+    reached = {phase: _reasons(rule, phase) for phase in rule.phases or get_args(Phase)}
+    return {phase: "; ".join(reasons) for phase, reasons in reached.items() if reasons}
+
+
+def _reasons(rule: Rule, phase: Phase) -> list[str]:
+    served = ((resource, SERVES[resource].get(phase)) for resource in rule.moves)
+    return [f"{resource}: {why}" for resource, why in served if why]

@@ -1,0 +1,146 @@
+"""`fingerprint explain`: a rule of the mechanism graph, or a fact and the rules that it has a part in, in words."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from fingerprint import catalog
+from fingerprint.catalog import CatalogFact, Row
+from fingerprint.explain.mechanisms import phases_of, rule, rules, rules_of, themes
+from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule, Sign, Way
+from probes.kit.paths import FactPath, parse_glob, parse_path
+
+INCIDENTS = 273
+WAYS: Mapping[Way, str] = {
+    "more helps": "a larger value means more of it",
+    "less helps": "a smaller value means more of it",
+    "either": "either: the same change helped here and hurt there",
+}
+SIGNS: Mapping[Sign, str] = {
+    "grew": "grew during the run",
+    "reached": "came to the limit",
+    "active": "was on while the GPU was busy",
+    "lower": "was lower in the run that has the limit",
+}
+NO_BOUND = "unknown: no bound known"
+
+
+def explain(text: str) -> str:
+    """Of a rule's name, a fact's path or a glob. Raises LookupError with a sentence that names the nearest."""
+    with suppress(LookupError):
+        return of_rule(rule(text))
+    try:
+        return catalog.explain(text, lambda fact: rows_of_fact(text, fact))
+    except LookupError as error:
+        near = nearest_rules(text)
+        raise LookupError(f"{error.args[0]}{_told(near)}") from None
+
+
+def _told(rules: Sequence[str]) -> str:
+    return f" Nearest rules: {', '.join(rules)}." if rules else ""
+
+
+def nearest_rules(text: str) -> list[str]:
+    """Names of rules that may have been meant; none for what is written as a path."""
+    names = [rule.name for rule in rules()]
+    if not text or "/" in text:
+        return []
+    return ([name for name in names if text in name] or difflib.get_close_matches(text, names, n=3))[:3]
+
+
+# A rule.
+
+
+def of_rule(rule: Rule) -> str:
+    return catalog.in_rows(rule.name, rows_of_rule(rule))
+
+
+def rows_of_rule(rule: Rule) -> Iterator[Row]:
+    yield "Theme", theme_of(rule)
+    yield "Sees", "\n".join(rule.sees)
+    yield "Moves", f"{', '.join(rule.moves)}; {WAYS[rule.way]}"
+    yield "Reaches", "\n".join(f"{phase} ({why})" for phase, why in phases_of(rule).items())
+    yield "Why", rule.why
+    yield "Binds", "\n".join(map(condition, rule.binds)) or "always: nothing has to be seen beside the change"
+    yield "Explains", bound(rule.bound)
+    yield "Confirm", rule.confirm
+    yield "Restore", "\n".join(restores(rule)) or "no single command sets it back"
+    yield "Beside it", "\n".join(rule.beside) or "nothing decides without having changed"
+    yield "Incidents", incidents(rule)
+    yield "Sources", "\n".join(rule.sources) or "none"
+
+
+def theme_of(rule: Rule) -> str:
+    return next(title for title, declared in themes().items() if rule in declared)
+
+
+def condition(condition: Condition) -> str:
+    return f"{condition.facts} {SIGNS[condition.sign]}: {condition.says}"
+
+
+def bound(bound: Bound | None) -> str:
+    if bound is None:
+        return NO_BOUND
+    measure = "the ratio of" if bound.by == "ratio" else "the ratio, as seen in both runs, of"
+    return f"at most {measure} {bound.facts}: {bound.says}"
+
+
+def incidents(rule: Rule) -> str:
+    told = "a verified fix or a maintainer's word"
+    return f"the cause in {rule.confirmed} of {INCIDENTS}, by {told}" if rule.confirmed else f"none with {told}"
+
+
+def restores(rule: Rule) -> list[str]:
+    """One line for each command that sets some of the seen facts back."""
+    by_command: dict[str, list[str]] = {}
+    for fact in _seen(rule):
+        if fact.restore:
+            by_command.setdefault(fact.restore, []).append(fact.path)
+    return [f"{command}  ({', '.join(paths)})" for command, paths in by_command.items()]
+
+
+def _seen(rule: Rule) -> Iterable[CatalogFact]:
+    return {fact.path: fact for glob in rule.sees for fact in catalog.find(glob)}.values()
+
+
+# A fact.
+
+
+def rows_of_fact(pattern: str, fact: CatalogFact) -> Iterator[Row]:
+    """What a fact that the pattern can mean has to do with the rules."""
+    yield "Mechanisms", "\n".join(map(_in_short, _seeing(pattern, fact))) or _unseen(fact)
+    told = [rule.name for rule in rules() if any(_overlap(one.facts, pattern, fact) for one in rule.binds)]
+    if told:
+        yield "Evidence", f"tells whether these bind: {', '.join(told)}"
+    beside = [rule.name for rule in rules() if any(_overlap(glob, pattern, fact) for glob in rule.beside)]
+    if beside:
+        yield "Beside", f"decides, without having changed, in: {', '.join(beside)}"
+
+
+def _in_short(rule: Rule) -> str:
+    return f"{rule.name}: {', '.join(rule.moves)} -> {', '.join(phases_of(rule))}"
+
+
+def _unseen(fact: CatalogFact) -> str:
+    return "none: context for other facts" if fact.context else "none sees it"
+
+
+def _seeing(pattern: str, fact: CatalogFact) -> tuple[Rule, ...]:
+    if "*" not in pattern and not _is_whole_collection(pattern, fact):
+        return rules_of(parse_path(pattern))
+    return tuple(rule for rule in rules() if any(_overlap(glob, pattern, fact) for glob in rule.sees))
+
+
+def _is_whole_collection(pattern: str, fact: CatalogFact) -> bool:
+    return fact.type.startswith("Map[") and pattern.count("/") == fact.path.count("/")
+
+
+def _overlap(glob: str, pattern: str, fact: CatalogFact) -> bool:
+    """Whether the glob can mean the fact, and within it something that the pattern means too."""
+    if not catalog.can_mean(glob.split("/"), fact):
+        return False
+    return any(_one_covers(glob, other) for other in (pattern, f"{pattern}/*"))
+
+
+def _one_covers(one: str, other: str) -> bool:
+    return any(parse_glob(a).matches(FactPath(b.split("/"))) for a, b in ((one, other), (other, one)))

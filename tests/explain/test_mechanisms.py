@@ -1,0 +1,188 @@
+"""The mechanism graph holds together: each rule sees declared facts, and each fact that can matter is seen."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fingerprint import catalog
+from fingerprint.catalog import CatalogFact
+from fingerprint.explain import mechanisms
+from fingerprint.explain.mechanisms import THEMES, phases_of, rule, rules, rules_of, themes
+from fingerprint.explain.mechanisms.graph import SERVES, Phase, Resource, Rule
+from probes.kit.paths import FactPath, parse_glob
+
+FOLDER = Path(mechanisms.__file__).parent
+AWAITING: Mapping[Resource, str] = {}
+"""Resources that no rule moves yet, and which area is missing for one."""
+LIMIT = re.compile(r"(^|[-_])(limit|max|quota|cap)($|[-_])")
+KEY = "a key that nobody declared"
+
+
+def globs_of(one: Rule) -> Iterator[str]:
+    yield from one.sees
+    yield from one.beside
+    yield from (condition.facts for condition in one.binds)
+    if one.bound:
+        yield one.bound.facts
+
+
+def named(names: Iterable[object]) -> list[str]:
+    return [str(name) for name in names]
+
+
+# The registry.
+
+
+def test_every_theme_in_the_folder_is_in_the_list() -> None:
+    assert sorted(THEMES) == sorted({path.stem for path in FOLDER.glob("*.py")} - {"__init__", "graph"})
+
+
+def test_themes_have_a_title_of_their_own_each() -> None:
+    assert len(themes()) == len(THEMES)
+    assert not any("_" in title for title in themes())
+
+
+def test_names_are_given_once_and_are_no_areas() -> None:
+    times = Counter(one.name for one in rules())
+    assert [name for name, count in times.items() if count > 1] == []
+    assert [name for name in times if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)] == []
+    assert times.keys() & {fact.area for fact in catalog.facts()} == set()
+
+
+def test_a_rule_is_found_by_its_name() -> None:
+    assert [rule(one.name) for one in rules()] == list(rules())
+    with pytest.raises(LookupError):
+        rule("no-such-rule")
+
+
+# What rules see.
+
+
+def test_every_glob_can_mean_a_declared_fact() -> None:
+    lost = [f"{one.name}: {glob}" for one in rules() for glob in globs_of(one) if not catalog.find(glob)]
+    assert lost == []
+
+
+def test_every_glob_names_its_area() -> None:
+    areas = {fact.area for fact in catalog.facts()}
+    assert [(one.name, glob) for one in rules() for glob in globs_of(one) if glob.split("/")[0] not in areas] == []
+
+
+def must_be_seen(fact: CatalogFact) -> bool:
+    return not fact.context and (fact.kind in ("config", "state") or (fact.kind == "counter" and fact.trouble))
+
+
+def test_every_setting_every_state_and_every_counter_of_trouble_is_seen() -> None:
+    """Of a collection, each key that nobody thought of as well."""
+    assert [
+        str(path) for fact in catalog.facts() if must_be_seen(fact) for path in paths(fact) if not rules_of(path)
+    ] == []
+
+
+def paths(fact: CatalogFact) -> Iterator[FactPath]:
+    path = FactPath(KEY if part == "*" else part for part in fact.segments)
+    yield path / KEY if is_map_of_values(fact) else path
+
+
+def is_map_of_values(fact: CatalogFact) -> bool:
+    return fact.type.startswith("Map[") and not catalog.find(f"{fact.path}/*/*")
+
+
+def test_no_rule_sees_context_alone() -> None:
+    """A context fact is never a suspect: a rule that sees nothing else is never used."""
+    seen = {one.name: [fact for glob in one.sees for fact in catalog.find(glob)] for one in rules()}
+    assert [name for name, facts in seen.items() if all(fact.context for fact in facts)] == []
+
+
+def test_what_makes_a_rule_bind_is_a_counter_or_telemetry() -> None:
+    wrong = [
+        f"{one.name}: {fact.path} is {fact.kind}"
+        for one in rules()
+        for condition in one.binds
+        for fact in catalog.find(condition.facts)
+        if fact.kind not in ("counter", "telemetry")
+    ]
+    assert wrong == []
+
+
+def test_a_condition_suits_its_fact() -> None:
+    """Only a counter grows, and only telemetry comes to a limit, is active or is lower."""
+    wrong = [
+        f"{one.name}: {condition.facts} {condition.sign}"
+        for one in rules()
+        for condition in one.binds
+        for fact in catalog.find(condition.facts)
+        if (fact.kind == "counter") is not (condition.sign == "grew")
+    ]
+    assert wrong == []
+
+
+def test_a_limit_has_a_condition() -> None:
+    limits = [one for one in rules() if LIMIT.search(one.name)]
+    assert [one.name for one in limits if not one.binds] == []
+
+
+# What rules move.
+
+
+def test_every_rule_reaches_a_phase_and_no_phase_in_vain() -> None:
+    assert [one.name for one in rules() if not phases_of(one)] == []
+    assert [one.name for one in rules() if set(one.phases) - set(phases_of(one))] == []
+
+
+def test_every_resource_serves_a_phase() -> None:
+    assert list(SERVES) == list(get_args(Resource))
+    assert {phase for phases in SERVES.values() for phase in phases} == set(get_args(Phase))
+    assert all(SERVES.values())
+
+
+def test_every_resource_is_moved_by_a_rule_or_awaits_its_area() -> None:
+    moved = {resource for one in rules() for resource in one.moves}
+    assert moved.isdisjoint(AWAITING)
+    assert moved | set(AWAITING) == set(get_args(Resource))
+
+
+# What rules say.
+
+
+def test_every_rule_says_why_and_how_to_confirm_in_words_of_its_own() -> None:
+    for words in ([one.why for one in rules()], [one.confirm for one in rules()]):
+        assert [text for text, count in Counter(words).items() if count > 2 or not text.strip()] == []
+
+
+def test_sources_are_addresses_and_incidents_are_counted_only_where_some_are_named() -> None:
+    assert [
+        f"{one.name}: {s}" for one in rules() for s in one.sources if not re.match(r"https?://[\w.-]+/\S*$", s)
+    ] == []
+    assert [one.name for one in rules() if one.confirmed and not one.sources] == []
+    assert [one.name for one in rules() if not 0 <= one.confirmed <= 273] == []
+
+
+# The index.
+
+
+def slow(path: FactPath) -> set[str]:
+    return {one.name for one in rules() if any(parse_glob(glob).matches(path) for glob in one.sees)}
+
+
+SEEN = st.sampled_from([glob for one in rules() for glob in one.sees] or ["memory/vm/swappiness"])
+NAMES = st.sampled_from(["main", "x", "limit", "OMP_NUM_THREADS", "a/b", "50%", "*"])
+
+
+@given(SEEN, st.lists(NAMES, min_size=1, max_size=4))
+def test_the_index_finds_what_a_search_through_all_rules_finds(glob: str, names: list[str]) -> None:
+    parts = (part for at, one in enumerate(glob.split("/")) for part in filled(one, names, at))
+    path = FactPath(parts)
+    found = [one.name for one in rules_of(path)]
+    assert len(found) == len(set(found))
+    assert set(found) == slow(path)
+
+
+def filled(part: str, names: list[str], at: int) -> list[str]:
+    return names if part == "**" else [part.replace("*", names[at % len(names)])]
