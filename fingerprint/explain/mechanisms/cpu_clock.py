@@ -40,7 +40,8 @@ RULES: tuple[Rule, ...] = (
         beside=("cpu/policies/*/scaling_governor",),
         why="The driver settles whether firmware or a governor picks the clock and which hints and limits exist; one "
         "governor's name means different things under two drivers.",
-        confirm="Boot with the other driver (intel_pstate=, amd_pstate=) and compare cpu/frequency/* under the same load",
+        confirm="Boot with the other driver (intel_pstate=, amd_pstate=) and compare cpu/frequency/* under the same "
+        "load",
         sources=(_CPUFREQ, _INTEL, _AMD),
     ),
     Rule(
@@ -58,8 +59,8 @@ RULES: tuple[Rule, ...] = (
         sees=("cpu/policies/*/energy_performance_preference_val", "cpu/policies/*/energy_perf_bias"),
         moves=("cpu clock",),
         way="less helps",
-        why="The same hint as a number: 0 asks for speed, and a higher one makes clocks, on older Intel parts the mesh's "
-        "too, rise later.",
+        why="The same hint as a number: 0 asks for speed, and a higher one makes clocks, on older Intel parts the "
+        "mesh's too, rise later.",
         confirm="cpupower set -b 0 (or 0 in energy_performance_preference_val), then the same run",
         sources=("https://docs.kernel.org/admin-guide/pm/intel_epb.html",),
     ),
@@ -116,8 +117,8 @@ RULES: tuple[Rule, ...] = (
             "cpu/intel_pstate/hwp_dynamic_boost",
         ),
         moves=("cpu clock",),
-        why="A floor keeps a CPU from having to ramp up for each burst of launches; on a package at its power limit the "
-        "idle CPUs' floor is taken from the busy one's turbo.",
+        why="A floor keeps a CPU from having to ramp up for each burst of launches; on a package at its power limit "
+        "the idle CPUs' floor is taken from the busy one's turbo.",
         confirm="Set the floor of the other run, then the same run; watch cpu/frequency/lowest and highest",
         sources=(_CPUFREQ, _INTEL),
     ),
@@ -267,8 +268,8 @@ RULES: tuple[Rule, ...] = (
         name="cpu-caches",
         sees=("cpu/caches", "cpu/caches/*/size", "cpu/caches/*/shared_by"),
         moves=("host memory bandwidth",),
-        why="A working set that no longer fits runs at the next level's bandwidth, and more CPUs on one cache leave each "
-        "a smaller share.",
+        why="A working set that no longer fits runs at the next level's bandwidth, and more CPUs on one cache leave "
+        "each a smaller share.",
         confirm="perf stat -e LLC-load-misses on both; pin the process to CPUs of one last-level cache",
         sources=("https://docs.kernel.org/filesystems/resctrl.html",),
     ),

@@ -24,8 +24,9 @@ RULES: tuple[Rule, ...] = (
             Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
         ),
         beside=("process/*/env/OMP_NUM_THREADS", "process/*/arguments"),
-        why="When the group has used its quota, all of its threads stop until the period ends, and threads that spin at "
-        "a barrier use it up for nothing: inter-token latency went from 8 to 80 ms, 12 tok/s to 0.3, with the GPU idle.",
+        why="When the group has used its quota, all of its threads stop until the period ends, and threads that spin "
+        "at a barrier use it up for nothing: inter-token latency went from 8 to 80 ms, 12 tok/s to 0.3, with the GPU "
+        "idle.",
         confirm="cpu.stat of the cgroup before and after the run; raise cpu.max or give no more threads than CPUs",
         confirmed=2,
         sources=(
@@ -51,8 +52,8 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/affinity", "process/*/cgroup/cpuset_cpus"),
         moves=("cpu time", "page placement"),
         beside=("cpu/smt/active", "numa/nodes/*/cpus", "process/*/env/OMP_NUM_THREADS"),
-        why="Threads wait for each other on too few CPUs, share cores where the set holds both siblings of half of them "
-        "(2x), or work far from their memory and their GPU; pinning gains as often as it costs.",
+        why="Threads wait for each other on too few CPUs, share cores where the set holds both siblings of half of "
+        "them (2x), or work far from their memory and their GPU; pinning gains as often as it costs.",
         confirm="taskset -acp PID with the other run's list, or start without pinning",
         confirmed=3,
         sources=(
@@ -95,7 +96,8 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/timer_slack",),
         moves=("wake latency",),
         way="less helps",
-        why="A thread that sleeps or polls with a time-out is woken up to this much late, so that wake-ups fall together.",
+        why="A thread that sleeps or polls with a time-out is woken up to this much late, so that wake-ups fall "
+        "together.",
         confirm="echo 50000 > /proc/PID/timerslack_ns, then the same run",
         sources=("https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html",),
     ),
@@ -116,7 +118,8 @@ RULES: tuple[Rule, ...] = (
         beside=("process/*/affinity", "process/*/env/OMP_NUM_THREADS"),
         why="With it there are twice as many CPUs and each has half a core while its sibling works. Both signs are on "
         "record, 2 to 3.6x: pools sized by the number of CPUs put two workers on each core.",
-        confirm="Threads = cores, one per core (OMP_PLACES=cores), with SMT on: if that is as fast, it was the siblings",
+        confirm="Threads = cores, one per core (OMP_PLACES=cores), with SMT on: if that is as fast, it was the "
+        "siblings",
         confirmed=1,
         sources=(
             "https://github.com/ggml-org/llama.cpp/pull/20020",
@@ -128,8 +131,8 @@ RULES: tuple[Rule, ...] = (
         sees=("cpu/online", "cpu/present", "cpu/cores", "cpu/packages"),
         moves=("cpu time",),
         beside=("process/*/env/OMP_NUM_THREADS",),
-        why="Thread pools size themselves by the number of CPUs, and work bound by the host scales with the cores there "
-        "are.",
+        why="Thread pools size themselves by the number of CPUs, and work bound by the host scales with the cores "
+        "there are.",
         confirm="chcpu -e as in the other run, or taskset to as many CPUs as the other run had",
         sources=("https://docs.kernel.org/core-api/cpu_hotplug.html",),
     ),
@@ -186,8 +189,8 @@ RULES: tuple[Rule, ...] = (
         name="idle-states-off",
         sees=("cpu/idle/states/*/disabled_on", "cpu/idle/resume_latency_limits"),
         moves=("wake latency", "cpu clock"),
-        why="Without deep states CPUs wake in a microsecond; the power that they no longer save is taken from the turbo "
-        "of those at work.",
+        why="Without deep states CPUs wake in a microsecond; the power that they no longer save is taken from the "
+        "turbo of those at work.",
         confirm="cpupower idle-set -E, or -D with the other run's latency, then the same run",
         confirmed=1,
         sources=(_IDLE,),
@@ -207,8 +210,8 @@ RULES: tuple[Rule, ...] = (
         sees=("cpu/mitigations", "cpu/mitigations/*"),
         moves=("system calls", "wake latency"),
         beside=("process/*/seccomp",),
-        why="Each is paid at entries into the kernel, context switches or indirect branches of the host; a careful test "
-        "of training on GPUs found 0 %.",
+        why="Each is paid at entries into the kernel, context switches or indirect branches of the host; a careful "
+        "test of training on GPUs found 0 %.",
         confirm="perf bench syscall basic in both states; boot once with mitigations=off",
         sources=(
             "https://docs.kernel.org/admin-guide/hw-vuln/index.html",

@@ -59,8 +59,8 @@ RULES: tuple[Rule, ...] = (
         moves=("host memory", "page cache", "availability"),
         way="less helps",
         beside=("process/*/cgroup/memory_max", "process/*/cgroup/memory_high"),
-        why="The run's group came to a limit of its memory more than in the other run: it reclaimed, was slowed down or "
-        "lost a process.",
+        why="The run's group came to a limit of its memory more than in the other run: it reclaimed, was slowed down "
+        "or lost a process.",
         confirm="Raise memory.max and memory.high; the counters must stand still",
         sources=(_CGROUP,),
     ),
@@ -87,8 +87,8 @@ RULES: tuple[Rule, ...] = (
                 facts="memory/vmstat/workingset_refault_file", sign="grew", says="files were read again soon after"
             ),
         ),
-        why="A failed module, a smaller guest or a crash kernel leaves less for weights in the page cache; where nothing "
-        "was reclaimed it means nothing.",
+        why="A failed module, a smaller guest or a crash kernel leaves less for weights in the page cache; where "
+        "nothing was reclaimed it means nothing.",
         confirm="memory/vmstat counters of reclaim during the run; dmidecode -t memory for the modules",
         sources=("https://docs.kernel.org/filesystems/proc.html",),
     ),
@@ -138,7 +138,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("host memory", "cpu time"),
         binds=(*_COMPRESSED, *_SWAPPED),
-        why="Pages that would go to a disk are compressed in memory: CPU time at both ends, and less memory for the rest.",
+        why="Pages that would go to a disk are compressed in memory: CPU time at both ends, and less memory for the "
+        "rest.",
         confirm="memory/usage/zswapped during the run; echo N > /sys/module/zswap/parameters/enabled",
         sources=(_ZSWAP,),
     ),
@@ -158,8 +159,8 @@ RULES: tuple[Rule, ...] = (
             Condition(facts="usage/main/write_bytes", sign="grew", says="the run wrote"),
             Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk"),
         ),
-        why="When dirty pages are written and from where on a writer is held to the disk's speed: checkpoints, logs and "
-        "compile caches, or a neighbour's writes that compete with reads of weights.",
+        why="When dirty pages are written and from where on a writer is held to the disk's speed: checkpoints, logs "
+        "and compile caches, or a neighbour's writes that compete with reads of weights.",
         confirm="Dirty and Writeback of /proc/meminfo during the run; write the outputs to /dev/shm once",
         sources=(_VM,),
     ),
@@ -197,8 +198,8 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         beside=("numa/nodes/*/distance",),
-        why="A node that is full drops its own page cache, in the thread that allocates, rather than take a free page of "
-        "its neighbour.",
+        why="A node that is full drops its own page cache, in the thread that allocates, rather than take a free page "
+        "of its neighbour.",
         confirm="sysctl -w vm.zone_reclaim_mode=0, then the same run",
         sources=(_VM,),
     ),
@@ -228,8 +229,8 @@ RULES: tuple[Rule, ...] = (
         moves=("availability",),
         phases=("start-up", "any work"),
         beside=("memory/total", "memory/swap_total"),
-        why="Strict accounting refuses what is only reserved: address space of CUDA and of allocators, and the fork of a "
-        "process that holds much. What is refused fails or takes another way.",
+        why="Strict accounting refuses what is only reserved: address space of CUDA and of allocators, and the fork of "
+        "a process that holds much. What is refused fails or takes another way.",
         confirm="Committed_AS against CommitLimit in /proc/meminfo during the run",
         sources=("https://docs.kernel.org/mm/overcommit-accounting.html",),
     ),
@@ -256,8 +257,8 @@ RULES: tuple[Rule, ...] = (
         name="free-page-lists",
         sees=("memory/vm/percpu_pagelist_high_fraction",),
         moves=("host memory",),
-        why="How many free pages a CPU keeps for itself: short lists make threads that fault in much memory at once meet "
-        "at one lock.",
+        why="How many free pages a CPU keeps for itself: short lists make threads that fault in much memory at once "
+        "meet at one lock.",
         confirm="perf top while weights are loaded: time in rmqueue_bulk and its spin lock",
         sources=(_VM,),
     ),
@@ -285,8 +286,8 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/hotplug/auto_online_blocks", "memory/hotplug/online_policy", "memory/hotplug/memmap_on_memory"),
         moves=("page placement", "host memory"),
         beside=("numa/has_memory", "numa/nodes/*/size"),
-        why="Whether memory that was added (a GPU's own on coherent hosts, CXL, a guest's) is used at once and by whom: a "
-        "movable zone takes no pinned buffers, and page tables in slow memory make faults slow.",
+        why="Whether memory that was added (a GPU's own on coherent hosts, CXL, a guest's) is used at once and by "
+        "whom: a movable zone takes no pinned buffers, and page tables in slow memory make faults slow.",
         confirm="/sys/devices/system/memory/memory*/valid_zones in both states",
         sources=(_HOTPLUG,),
     ),
@@ -307,8 +308,9 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/mems_allowed", "process/*/cgroup/cpuset_mems"),
         moves=("page placement", "host memory"),
         beside=("process/*/affinity", "numa/nodes/*/distance", "gpu/*/pcie/numa_node"),
-        why="Memory comes from these nodes only: threads and GPUs of the others reach it over the link between sockets, "
-        "and what does not fit there is reclaimed while others are free. Effects from 2 % (all in GPU memory) to 1.8x.",
+        why="Memory comes from these nodes only: threads and GPUs of the others reach it over the link between "
+        "sockets, and what does not fit there is reclaimed while others are free. Effects from 2 % (all in GPU memory) "
+        "to 1.8x.",
         confirm="numastat -p PID in both runs; numactl --membind to the GPU's node",
         confirmed=2,
         sources=(

@@ -42,7 +42,8 @@ RULES: tuple[Rule, ...] = (
         ),
         beside=(f"{_MODE}/enabled",),
         why="`always` makes a fault wait until a huge page has been put together, `never` gives it small ones.",
-        confirm="echo defer > /sys/kernel/mm/transparent_hugepage/defrag, then the same run; compact_stall must stand",
+        confirm="echo defer > /sys/kernel/mm/transparent_hugepage/defrag, then the same run; compact_stall must stand "
+        "still",
         sources=(_THP,),
     ),
     Rule(
