@@ -20,6 +20,7 @@ Resource = Literal[
     "gpu memory",  # what weights and the key-value cache fit in
     "kernel choice",  # which GPU kernel, graph or algorithm runs
     "launch latency",  # what it takes to hand a kernel to the GPU
+    "gpu initialisation",  # until a GPU takes its first work
     "pcie link",
     "nvlink",
     "collective",  # all-reduce and its like, across GPUs
@@ -157,6 +158,10 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "verify step": "as decode, and more where verification is not captured",
         "host latency": "the launch is the host's work",
         "any work": "short kernels wait to be launched",
+    },
+    "gpu initialisation": {
+        "start-up": "each process waits until the driver has the GPU ready",
+        "any work": "a command's time holds that of its start",
     },
     "pcie link": {
         "decode step": "tensor parallelism over PCIe, and weights that are read from the host",
