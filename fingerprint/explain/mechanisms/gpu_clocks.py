@@ -6,6 +6,7 @@ NVML = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
 
 SM_LOWER = Condition("gpu/*/clocks/sm", "lower", "the SM clock under load was lower with it")
 MEMORY_LOWER = Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower with it")
+LESS_DRAWN = Condition("gpu/*/power/draw", "lower", "the work drew less power with it")
 AS_THE_SM_CLOCK = Bound("observed", "gpu/*/clocks/sm", "at most as much longer as the SM clock under load was lower")
 AS_THE_MEMORY_CLOCK = Bound(
     "observed", "gpu/*/clocks/mem", "at most as much longer as the memory clock under load was lower"
@@ -61,6 +62,7 @@ RULES: tuple[Rule, ...] = (
         name="clock-lock",
         sees=("gpu/*/inferred/clock_lock",),
         moves=("sm clock", "memory clock"),
+        binds=(SM_LOWER, MEMORY_LOWER, LESS_DRAWN),
         beside=("gpu/*/inferred/set_at_boot", "gpu/*/persistence_mode"),
         why="A locked range (nvidia-smi -lgc, -lmc) outlives the process that set it, and no event reason tells of "
         "it. One on the memory clock, at the card's own maximum, cost 16 to 32 %: it holds back clocks that NVML does "
@@ -78,10 +80,7 @@ RULES: tuple[Rule, ...] = (
         name="hidden-power-state",
         sees=("gpu/*/inferred/clock_lock",),
         moves=("sm clock",),
-        binds=(
-            SM_LOWER,
-            Condition("gpu/*/power/draw", "lower", "the same work drew less power"),
-        ),
+        binds=(SM_LOWER, LESS_DRAWN),
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power/source", "gpu/*/clocks_event_reasons/active"),
         why="Firmware can hold a GPU in a low-power state that no event reason names: 42.7 and 73.9 tok/s at 19.5 and "

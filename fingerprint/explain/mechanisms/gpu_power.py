@@ -89,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/inferred/set_at_boot",),
         moves=("sm clock", "memory clock"),
         binds=(
-            *CAPPED,
+            *CAPPED[:2],
             Condition("gpu/*/clocks/sm", "lower", "the SM clock under load was lower with it"),
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower with it"),
         ),
@@ -137,8 +137,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="power-brake",
         sees=("gpu/*/clocks_event_reasons_counters/hw_power_brake_slowdown",),
-        moves=("sm clock", "memory clock"),
+        moves=("sm clock",),
         way="less helps",
+        bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/enforced_power_limit",),
         why="The chassis asserts a signal and the hardware halves the clocks or worse: a supply failed, or the budget "
         "of the chassis is spent. A server that did not know the card asserted it for good.",

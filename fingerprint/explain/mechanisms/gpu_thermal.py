@@ -22,11 +22,9 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/clocks_event_reasons_counters/hw_thermal_slowdown",
             "gpu/*/clocks_event_reasons_counters/thermal",
         ),
-        moves=("sm clock", "memory clock"),
+        moves=("sm clock",),
         way="less helps",
-        bound=Bound(
-            "observed", "gpu/*/clocks/*", "at most as much longer as the clock of SM or memory under load was lower"
-        ),
+        bound=Bound("observed", "gpu/*/clocks/sm", "at most as much longer as the SM clock under load was lower"),
         beside=("gpu/*/fan/policy", "gpu/*/temperature/thresholds/gpu_target", "gpu/*/power_limit"),
         why="Core or memory reached its highest operating temperature and the clocks fell: 5 % in decode where they "
         "fell by 20 %; fivefold where one of 16 GPUs in synchronous training was hot and all others waited for it.",
@@ -45,7 +43,7 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/temperature/thresholds/mem_max",
             "gpu/*/temperature/thresholds/gpu_max",
         ),
-        moves=("sm clock", "memory clock"),
+        moves=("sm clock",),
         way="more helps",
         binds=HOT,
         why="The temperature at which clocks begin to fall is the board's own: a lower one throttles sooner in the "
@@ -60,8 +58,8 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/temperature/margins/mem_max",
             "gpu/*/temperature/margins/gpu_max",
         ),
-        moves=("sm clock", "memory clock"),
-        binds=(*HOT, Condition("gpu/*/temperature/margin", "lower", "fewer degrees were left")),
+        moves=("sm clock",),
+        binds=HOT,
         why="Ada and later count degrees down to the limit, and the clocks fall at a margin that VBIOS sets for the "
         "board.",
         confirm="nvidia-smi -q -d TEMPERATURE on both, under load",
@@ -81,7 +79,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="gpu-cooling",
         sees=("gpu/*/fan/policy", "gpu/*/fan/count"),
-        moves=("sm clock", "memory clock"),
+        moves=("sm clock",),
         binds=HOT,
         beside=("gpu/*/temperature/thresholds/gpu_target",),
         why="Set by hand, fans no longer follow the temperature. A GPU without fans depends on the chassis: a BMC "

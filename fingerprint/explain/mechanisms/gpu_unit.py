@@ -63,7 +63,6 @@ RULES: tuple[Rule, ...] = (
         binds=(
             Condition("gpu/*/clocks/sm", "lower", "the SM clock under load was lower on it"),
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower on it"),
-            Condition("gpu/*/temperature/gpu", "reached", "it was the hotter one"),
         ),
         why="Units of one model differ in leakage and cooling, and so in the clock that they reach within the same "
         "limits: a few per cent, 5 and more over a fleet.",
