@@ -1,0 +1,198 @@
+"""Packets, sockets and connections: what /proc/sys/net decides. RDMA passes none of it.
+
+Nothing counts yet where the buffers and queues of a host ran over (`nstat` does): those rules bind always.
+"""
+
+from fingerprint.explain.mechanisms.graph import Condition, Rule
+
+NET = "https://docs.kernel.org/admin-guide/sysctl/net.html"
+IP = "https://docs.kernel.org/networking/ip-sysctl.html"
+CORE = "kernel/sysctl/net/core"
+IPV4 = "kernel/sysctl/net/ipv4"
+
+RULES = (
+    Rule(
+        name="packet-intake",
+        sees=(
+            f"{CORE}/netdev_max_backlog",
+            f"{CORE}/netdev_budget",
+            f"{CORE}/netdev_budget_usecs",
+            f"{CORE}/dev_weight",
+            f"{CORE}/gro_normal_batch",
+        ),
+        moves=("network", "cpu time"),
+        binds=(
+            Condition(facts="pressure/cpu_time/softirq", sign="grew", says="cores were at work on packets or timers"),
+        ),
+        why="How many packets a core takes in one turn and how many may wait for it: larger turns carry more, hold up "
+        "what else the core does, and at the end of a turn the work moves to a thread that competes with the server's.",
+        confirm="/proc/net/softnet_stat before and after: the second column counts drops, the third turns cut short.",
+        sources=(NET, "https://docs.kernel.org/networking/napi.html"),
+    ),
+    Rule(
+        name="busy-polling",
+        sees=(f"{CORE}/busy_poll", f"{CORE}/busy_read"),
+        moves=("network", "cpu time"),
+        why="A thread that waits for the network spins on the card instead of sleeping: microseconds less for each "
+        "message, for a core that is at 100 % meanwhile and missing elsewhere.",
+        confirm="`sysctl -w net.core.busy_poll=0 net.core.busy_read=0` and compare latency and CPU time.",
+        sources=(NET, "https://docs.kernel.org/networking/napi.html"),
+    ),
+    Rule(
+        name="flow-steering",
+        sees=(f"{CORE}/rps_sock_flow_entries",),
+        moves=("network", "cpu time"),
+        why="With entries, packets are worked on by the core whose thread reads them; with none by the core that took "
+        "the interrupt, so that data come through another core's cache. Entries need rps_flow_cnt of the queues, too.",
+        confirm="`sysctl -w net.core.rps_sock_flow_entries=32768` with rps_flow_cnt set, and compare softirq time by "
+        "core.",
+        sources=("https://docs.kernel.org/networking/scaling.html",),
+    ),
+    Rule(
+        name="socket-buffers",
+        sees=(
+            f"{CORE}/rmem_max",
+            f"{CORE}/rmem_default",
+            f"{CORE}/wmem_max",
+            f"{CORE}/wmem_default",
+            f"{CORE}/optmem_max",
+        ),
+        moves=("network",),
+        why="They cap what a program may ask for by itself (NCCL_BUFFSIZE is none of it) and what sockets other than "
+        "TCP begin with: UDP and tuned sockets are cut short, zero-copy sends fall back to copies. TCP that was left "
+        "to size itself goes by tcp_rmem and tcp_wmem.",
+        confirm="`ss -tmn` shows the buffers in force; `nstat -az UdpRcvbufErrors` before and after.",
+        sources=(NET, "https://docs.kernel.org/networking/msg_zerocopy.html"),
+    ),
+    Rule(
+        name="tcp-buffers",
+        sees=(
+            f"{IPV4}/tcp_rmem",
+            f"{IPV4}/tcp_wmem",
+            f"{IPV4}/tcp_moderate_rcvbuf",
+            f"{IPV4}/tcp_window_scaling",
+        ),
+        moves=("network",),
+        beside=("process/*/env/NCCL_SOCKET_NTHREADS", "process/*/env/NCCL_NSOCKS_PERTHREAD"),
+        why="A flow carries no more than its buffer for each round trip: 6 MB at 1 ms are 48 Gb/s, and without scaling "
+        "64 KiB are 0.5 Gb/s. On one host, and over a few flows in one rack, it is rarely met.",
+        confirm="`iperf3 -P 1` against `-P 8`: several flows that are faster together were bound by it.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="tcp-memory",
+        sees=(f"{IPV4}/tcp_mem",),
+        moves=("network",),
+        way="more helps",
+        beside=("memory/total",),
+        why="Where all sockets together hold more than the second of its numbers, windows shrink; above the third, "
+        "packets are dropped. It takes gigabytes to get there.",
+        confirm="`cat /proc/net/sockstat` during the run: mem against the three numbers; `nstat -az "
+        "TcpExtPruneCalled`.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="congestion-control",
+        sees=(
+            f"{IPV4}/tcp_congestion_control",
+            f"{CORE}/default_qdisc",
+            f"{IPV4}/tcp_ecn",
+            f"{IPV4}/tcp_slow_start_after_idle",
+            f"{IPV4}/tcp_no_metrics_save",
+        ),
+        moves=("network",),
+        why="How fast a connection sends at first, after a pause and after a loss: where it begins anew after each "
+        "pause, every step of an exchange pays round trips; cubic backs off where bbr keeps its rate, and fq paces "
+        "what it sends.",
+        confirm="`ss -tin` shows cwnd, ssthresh and the algorithm of a connection; set the other value for one run.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="loss-recovery",
+        sees=(f"{IPV4}/tcp_sack", f"{IPV4}/tcp_timestamps", f"{IPV4}/tcp_mtu_probing"),
+        moves=("network",),
+        why="What one lost packet costs: itself or a whole window again, and whether too large packets that a tunnel "
+        "swallows are noticed at all. Without loss only the 12 bytes of a time stamp are left.",
+        confirm="`nstat -az TcpRetransSegs` before and after: without retransmissions it is not the cause.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="small-writes",
+        sees=(
+            f"{IPV4}/tcp_autocorking",
+            f"{IPV4}/tcp_notsent_lowat",
+            f"{IPV4}/tcp_limit_output_bytes",
+            f"{IPV4}/tcp_min_tso_segs",
+        ),
+        moves=("network",),
+        phases=("host latency", "transfer", "any work"),
+        why="What lies between a write and the card: small ones are held back to be sent together, so that streamed "
+        "tokens come in lumps, and how much of one flow may queue decides on latency against throughput.",
+        confirm="Compare the gaps between tokens at a client on the same host with those at a remote one.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="connection-intake",
+        sees=(f"{CORE}/somaxconn", f"{IPV4}/tcp_max_syn_backlog", f"{IPV4}/tcp_syncookies"),
+        moves=("network", "availability"),
+        phases=("host latency", "any work"),
+        why="A burst of new clients that does not fit waits for its first packet to be sent again, 1 s and then 3 s; "
+        "with cookies they get in, without window scaling. Clients that keep their connections notice nothing.",
+        confirm="`nstat -az TcpExtListenOverflows TcpExtListenDrops` before and after; `ss -ltn` shows the queues.",
+        sources=(IP, NET),
+    ),
+    Rule(
+        name="connection-turnover",
+        sees=(
+            f"{IPV4}/tcp_tw_reuse",
+            f"{IPV4}/tcp_fin_timeout",
+            f"{IPV4}/tcp_max_tw_buckets",
+            f"{IPV4}/ip_local_port_range",
+            f"{IPV4}/tcp_fastopen",
+        ),
+        moves=("network", "availability"),
+        phases=("host latency", "any work"),
+        why="A client that opens a connection for each request uses up its 28,232 ports within a minute at 470 "
+        "requests a second, and waits or fails from then on; data in the first packet save it a round trip.",
+        confirm="`ss -tan state time-wait | wc -l` at the client; let it keep its connections.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="dead-peers",
+        sees=(f"{IPV4}/tcp_retries2", f"{IPV4}/tcp_keepalive_time"),
+        moves=("network", "availability"),
+        way="less helps",
+        phases=("host latency", "any work"),
+        why="How long a connection to a peer that vanished is held, a quarter of an hour and two hours by default: "
+        "collectives hang and orphaned requests occupy slots meanwhile. Of no account while all peers live.",
+        confirm="`ss -tno state established` shows connections that only retransmit.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="neighbour-table",
+        sees=(f"{IPV4}/neigh_gc_thresh3",),
+        moves=("network", "availability"),
+        way="more helps",
+        why="In a network of more neighbours than that, some cannot be reached until others are forgotten: connections "
+        "stall by chance. 1,024 by default.",
+        confirm="`ip neigh | wc -l`, and `dmesg | grep 'neighbour: arp_cache'` for its overflow.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="connection-tracking",
+        sees=("kernel/sysctl/net/netfilter/nf_conntrack_max",),
+        moves=("network", "availability"),
+        way="more helps",
+        phases=("host latency", "start-up", "transfer", "any work"),
+        binds=(
+            Condition(
+                facts="kernel/sysctl/net/netfilter/nf_conntrack_count",
+                sign="reached",
+                says="as many connections were tracked as may be",
+            ),
+        ),
+        why="Where the table is full new connections are dropped without an answer, and clients try again after 1 s.",
+        confirm="`dmesg | grep 'nf_conntrack: table full'`; `conntrack -S` counts drops.",
+        sources=("https://docs.kernel.org/networking/nf_conntrack-sysctl.html",),
+    ),
+)
