@@ -8,6 +8,7 @@ from fingerprint.diff.changes import SEEN_TO_CHANGE, Folded
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
+from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.held_up import held_up, then_next, told_first
@@ -110,6 +111,7 @@ def _answers(
         metrics=metrics,
         suspects=suspects,
         held_up=tuple(each.line for each in held),
+        arithmetic=arithmetic(a, b, metrics),
         unexplained=None,
         changes=tuple(sorted(told, key=_order)),
         during=during,

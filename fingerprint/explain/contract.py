@@ -100,6 +100,79 @@ class MetricChange(Contract, frozen=True):
     says: str
 
 
+class Factor(Contract, frozen=True):
+    """One cause of a change of throughput. a, b: what it was. times: by how much it alone multiplied throughput.
+
+    share: of the whole change, all of those that are part of nothing adding up to 1; None where throughput stood still.
+    part_of: empty, or `cycle`, whose share those of its parts add up to.
+    """
+
+    name: str
+    part_of: str
+    a: float
+    b: float
+    unit: str
+    times: float
+    share: float | None
+
+
+class Residual(Contract, frozen=True):
+    """What is left of a whole beside its measured parts. a or b None: not known there. says: empty of mere rounding."""
+
+    whole: str
+    parts: str
+    a: float | None
+    b: float | None
+    unit: str
+    says: str
+
+
+class BreakEven(Contract, frozen=True):
+    """From which accept length on speculation pays. side: `a`, `b`, or empty of a single run.
+
+    baseline: throughput without speculation, tok/s; cycle: ms; baseline_is, cycle_is: from which metrics each is.
+    measured: the accept length, where known; then throughput is what it gives at this cycle, and margin how far it is
+    above the one needed, as a share of it.
+    """
+
+    side: str
+    baseline: float
+    baseline_is: str
+    cycle: float
+    cycle_is: str
+    formula: str
+    accept_length: float
+    measured: float | None
+    throughput: float | None
+    margin: float | None
+    says: str
+
+
+class Contradiction(Contract, frozen=True):
+    """Numbers of one side that cannot all be true. part: what can be at most `whole`. beyond: by which share it is more
+    than that, both taken as far towards each other as they spread."""
+
+    side: str
+    metrics: tuple[str, ...]
+    part: float
+    whole: float
+    unit: str
+    beyond: float
+    says: str
+
+
+class Arithmetic(Contract, frozen=True):
+    """What the metrics say of each other. identities: those that were used. says: all of it in sentences, first what
+    matters most."""
+
+    identities: tuple[str, ...]
+    factors: tuple[Factor, ...]
+    residuals: tuple[Residual, ...]
+    break_even: tuple[BreakEven, ...]
+    contradictions: tuple[Contradiction, ...]
+    says: tuple[str, ...]
+
+
 class Evidence(Contract, frozen=True):
     fact: str
     a: Any
@@ -247,7 +320,8 @@ class Unexplained(Contract, frozen=True):
 class Diff(Contract, frozen=True):
     """`fingerprint diff --format json`. headline: the answer in one sentence.
 
-    own_noise: None where nothing was learned of a host that both share.
+    own_noise: None where nothing was learned of a host that both share. arithmetic: None where metrics say nothing of
+    each other.
     """
 
     schema: Literal["fingerprint.diff/1"]
@@ -262,6 +336,7 @@ class Diff(Contract, frozen=True):
     unexplained: Unexplained | None
     changes: tuple[ChangedFact, ...]
     during: tuple[During, ...]
+    arithmetic: Arithmetic | None
     own_noise: OwnNoise | None
     intended: tuple[ChangedFact, ...]
     ruled_out: RuledOut

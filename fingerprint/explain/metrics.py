@@ -47,8 +47,8 @@ def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | N
 
 
 def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange:
-    metric = _described(name, (*_counted(b), *_counted(a), *b.attempts, *a.attempts))
-    sides = series_of(_counted(a), name), series_of(_counted(b), name)
+    metric = _described(name, (*counted(b), *counted(a), *b.attempts, *a.attempts))
+    sides = series_of(counted(a), name), series_of(counted(b), name)
     found = _assessed(metric, a, b, sides, [run for run in others if _is_alike(run, metric)])
     medians = found.medians or tuple(side.median if side.starts else None for side in sides)
     change = MetricChange(
@@ -78,7 +78,7 @@ def _unless_in_noise(change: MetricChange) -> MetricChange:
     return replace(change, verdict="same", says=f"{change.says}; but starting a process alone makes such a difference")
 
 
-def _counted(subject: Subject) -> tuple[Run, ...]:
+def counted(subject: Subject) -> tuple[Run, ...]:
     """The attempts that ended as the last one did: one that failed has measured something else."""
     return tuple(run for run in subject.attempts if subject.last and ended(run) == ended(subject.last))
 
@@ -125,8 +125,8 @@ def _assessed(metric: Metric, a: Subject, b: Subject, sides: tuple[Series, Serie
 
 def _uncounted(a: Subject, b: Subject) -> tuple[str, ...]:
     """What no metric counts, said once."""
-    counted = {run.id for side in (a, b) for run in _counted(side)}
-    odd = [f"{run.label} {ended(run)}" for side in (a, b) for run in side.attempts if run.id not in counted]
+    alike = {run.id for side in (a, b) for run in counted(side)}
+    odd = [f"{run.label} {ended(run)}" for side in (a, b) for run in side.attempts if run.id not in alike]
     more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
     return (f"{', '.join(odd[:_NAMED])}{more}: unlike the last of that name, so not counted",) if odd else ()
 
@@ -151,7 +151,7 @@ def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series
 def _not_comparable(name: str, a: Subject, b: Subject) -> str:
     if ends := unlike_ends(a, b):
         return ends
-    found = [m for run in (*_counted(a), *_counted(b)) if (m := run.metrics.get(name)) and not m.gap]
+    found = [m for run in (*counted(a), *counted(b)) if (m := run.metrics.get(name)) and not m.gap]
     sources = list(dict.fromkeys(metric.source or "one that is not told" for metric in found))
     units = list(dict.fromkeys(metric.unit or "no unit" for metric in found))
     if len(sources) > 1:

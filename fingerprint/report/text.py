@@ -30,6 +30,7 @@ from fingerprint.words import before_after, growth, in_words, quantities, quanti
 
 SHOWN = 12
 REMARKS = 5
+SENTENCES = 3
 UNKNOWN = 6
 SEEN = 5
 DEVICES = 4
@@ -43,8 +44,8 @@ _STYLES: dict[MetricVerdict, str] = {
 def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
-        _headline, _metrics, _comparable, suspects, _held_up, _changed_during, _other_changes, _intended, _seen_during,
-        _own_noise, _ruled_out, _not_known, _next,
+        _headline, _metrics, _arithmetic, _comparable, suspects, _held_up, _changed_during, _other_changes, _intended,
+        _seen_during, _own_noise, _ruled_out, _not_known, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
     return printed((part for section in sections for part in section(loaded)), width=width, color=color)
@@ -108,6 +109,14 @@ def _remark(metric: MetricChange) -> str:
     counts = [side.n for side in (metric.a, metric.b) if side]
     samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 else ""
     return f"{samples}{metric.says}".strip()
+
+
+def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if diff.arithmetic:
+        yield heading("Arithmetic")
+        says = diff.arithmetic.says
+        yield from map(indented, says[:SENTENCES])
+        yield from _left_out(len(says), SENTENCES)
 
 
 def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -5,12 +5,16 @@ from typing import Any
 
 from fingerprint.explain.contract import (
     SCHEMA,
+    Arithmetic,
     Attempt,
+    BreakEven,
     ChangedFact,
     Comparable,
+    Contradiction,
     Diff,
     During,
     Evidence,
+    Factor,
     Group,
     HeldUp,
     MetricChange,
@@ -18,6 +22,7 @@ from fingerprint.explain.contract import (
     OwnNoise,
     Pair,
     Range,
+    Residual,
     RuledOut,
     Side,
     Spread,
@@ -78,8 +83,8 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 def diff(headline: str, **more: Any) -> Diff:
     empty = {
         "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
-        "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (), "own_noise": None,
-        "intended": (),
+        "arithmetic": None, "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (),
+        "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
             Group(title="kernel", facts=1290, says=""), Group(title="cpu", facts=622, says=""),
         ), absent=("cpu/frequency/bios_limit", "kernel/livepatches")),
@@ -226,9 +231,57 @@ HELD_UP = diff(
 )  # fmt: skip
 
 CASES: Mapping[str, Diff] = {
+CANNOT_BE = (
+    "run-A: decode_ms (11.2 ms) is 12 % more than 1 / plain_throughput (10 ms): not all of them are true, unless more "
+    "than one stream was served."
+)
+
+SPECULATION = diff(
+    "verify_ms is worse (+58 %), and nothing that was seen in both runs changed that could explain it.",
+    metrics=(
+        metric("throughput", "worse", 94, 60, unit="tok/s", better="higher"),
+        metric("accept_length", "same", 2.0, 2.0, unit="", better="unknown"),
+        metric("verify_ms", "worse", 19, 30, unit="ms"),
+        metric("decode_ms", "same", 11.2, 12.2, unit="ms"),
+    ),
+    arithmetic=Arithmetic(
+        identities=(
+            "throughput = accept_length / cycle", "cycle = verify_ms + rest",
+            "break-even accept length = (1 / decode_ms) x (accept_length / throughput)",
+        ),
+        factors=(
+            Factor(name="accept_length", part_of="", a=2.0, b=2.0, unit="", times=1.0, share=0.0),
+            Factor(name="cycle", part_of="", a=21.28, b=33.33, unit="ms", times=0.6383, share=1.0),
+            Factor(name="verify_ms", part_of="cycle", a=19, b=30, unit="ms", times=0.6637, share=0.913),
+            Factor(name="rest of the cycle", part_of="cycle", a=2.28, b=3.33, unit="ms", times=0.9617, share=0.087),
+        ),
+        residuals=(
+            Residual(whole="accept_length / throughput", parts="verify_ms", a=2.28, b=3.33, unit="ms",
+                     says="verify_ms leaves 2.28 -> 3.33 ms of accept_length / throughput"),
+        ),
+        break_even=(
+            BreakEven(side="b", baseline=81.97, baseline_is="1 / decode_ms", cycle=33.33,
+                      cycle_is="accept_length / throughput", accept_length=2.73, measured=2.0, throughput=60.0,
+                      formula="break-even accept length = (1 / decode_ms) x (accept_length / throughput)",
+                      margin=-0.268, says="run-B 2.73 (has 2, -27 %)"),
+        ),
+        contradictions=(
+            Contradiction(side="a", metrics=("decode_ms", "plain_throughput"), part=11.2, whole=10.0, unit="ms",
+                          beyond=0.12, says=CANNOT_BE),
+        ),
+        says=(
+            CANNOT_BE,
+            "Of throughput x 0.64: verify_ms 91 %, rest of the cycle 9 %.",
+            "Break-even accept length: run-B 2.73 (has 2, -27 %).",
+            "verify_ms leaves 2.28 -> 3.33 ms of accept_length / throughput.",
+        ),
+    ),
+)  # fmt: skip
+
     "nothing-changed": NOTHING_CHANGED,
     "one-suspect": ONE_SUSPECT,
     "everything": EVERYTHING,
     "no-suspect": NO_SUSPECT,
     "held-up": HELD_UP,
 }
+    "speculation": SPECULATION,

@@ -1,0 +1,103 @@
+"""Composes what a diff says of its numbers: two sides -> the contract's part."""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from fingerprint.explain.arithmetic.clash import contradictions
+from fingerprint.explain.arithmetic.crowd import crowd
+from fingerprint.explain.arithmetic.numbers import Numbers, numbers_of, parts_sum, tokens
+from fingerprint.explain.arithmetic.pays import pays, plain_rate
+from fingerprint.explain.arithmetic.rest import residuals
+from fingerprint.explain.arithmetic.splitting import factors
+from fingerprint.explain.contract import Arithmetic, BreakEven, Factor, MetricChange
+from fingerprint.explain.metrics import MOVED, counted, is_marked
+from fingerprint.explain.subject import Subject, unlike_ends
+
+_SMALL = 0.005  # a share that would be written as 0 %
+
+
+def arithmetic(a: Subject, b: Subject, metrics: Sequence[MetricChange]) -> Arithmetic | None:
+    """None where the metrics of neither side say anything of each other, or the sides did not end alike.
+
+    metrics: those that the diff tells, of which one has moved where a change is split.
+    """
+    if a.last is None or b.last is None or unlike_ends(a, b):
+        return None
+    x, y = numbers_of(counted(a)), numbers_of(counted(b))
+    used = {name for side in (x, y) for number in side.values() for name in number.metrics}
+    if not used & {metric.name for metric in metrics}:
+        return None
+    moved = any(metric.name in used and (metric.verdict in MOVED or is_marked(metric)) for metric in metrics)
+    found = _composed(a, b, x, y, moved)
+    if found is None:
+        return None
+    many = [f"{said} in {side.name}" for side in (a, b) if (said := crowd(side.last.workload if side.last else {}))]
+    return _of_many(" and ".join(many)) if many else found
+
+
+def _composed(a: Subject, b: Subject, x: Numbers, y: Numbers, moved: bool) -> Arithmetic | None:
+    split, left = factors(x, y), residuals(x, y)
+    plain = plain_rate(x), plain_rate(y)
+    even = tuple(
+        found
+        for found in (
+            pays(x, plain[0] or plain[1], "a", a.name),
+            pays(y, plain[1] or plain[0], "b", b.name),
+        )
+        if found
+    )
+    clash = (*contradictions(x, "a", a.name), *contradictions(y, "b", b.name))
+    if not (split or left or even or clash):
+        return None
+    says = (
+        *(each.says for each in clash),
+        *(_split_in_words(split) if moved and not clash else ()),
+        *_even_in_words(even),
+        *_left_in_words([each.says for each in left if each.says]),
+    )
+    identities = tuple(dict.fromkeys((*_identities(x), *_identities(y), *(each.formula for each in even))))
+    return Arithmetic(
+        identities=identities, factors=split, residuals=left, break_even=even, contradictions=clash, says=says
+    )
+
+
+def _of_many(why: str) -> Arithmetic:
+    says = f"{why}: that throughput is accept length / cycle holds of one stream alone, so nothing is reckoned."
+    return Arithmetic(identities=(), factors=(), residuals=(), break_even=(), contradictions=(), says=(says,))
+
+
+def _identities(numbers: Numbers) -> Iterator[str]:
+    rate, made, step = numbers.get("throughput"), tokens(numbers), numbers.get("cycle") or numbers.get("decode")
+    if made and made.metrics:
+        yield f"{rate.name if rate else 'throughput'} = {made.name} / {_name(numbers)}"
+    elif made and rate and step:
+        yield f"{rate.name} = 1 / {step.name}"
+    if parts := parts_sum(numbers):
+        yield f"{_name(numbers)} = {parts.name} + rest"
+
+
+def _name(numbers: Numbers) -> str:
+    return numbers["cycle"].name if "cycle" in numbers else "cycle"
+
+
+def _split_in_words(split: Sequence[Factor]) -> Iterator[str]:
+    """By the parts of the cycle where they are known; as factors where some work against others."""
+    cycle_is_split = any(factor.part_of for factor in split)
+    causes = [factor for factor in split if not (cycle_is_split and factor.name == "cycle")]
+    told = [(factor, factor.share) for factor in causes if factor.share is not None and abs(factor.share) >= _SMALL]
+    told.sort(key=lambda cause: -abs(cause[1]))
+    whole = f"{prod(factor.times for factor in split if not factor.part_of):.2f}"
+    if any(share < 0 for _, share in told):
+        yield f"throughput x {whole} = {', '.join(f'{factor.name} x {factor.times:.2f}' for factor, _ in told)}."
+    elif told:
+        yield f"Of throughput x {whole}: {', '.join(f'{factor.name} {100 * share:.0f} %' for factor, share in told)}."
+
+
+def _left_in_words(left: Sequence[str]) -> Iterator[str]:
+    if left:
+        yield f"{'; '.join(left)}."
+
+
+def _even_in_words(even: Sequence[BreakEven]) -> Iterator[str]:
+    if even:
+        yield f"Break-even accept length: {'; '.join(each.says for each in even)}."
