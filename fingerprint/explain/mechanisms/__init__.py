@@ -13,6 +13,20 @@ THEMES = (
     "gpu_clocks",
     "gpu_thermal",
     "gpu_unit",
+    "cpu_clock",
+    "cpu_time",
+    "host_memory",
+    "huge_pages",
+    "scheduler",
+    "isolation",
+    "timekeeping",
+    "kernel_code",
+    "modules",
+    "kernel_watching",
+    "kernel_limits",
+    "kernel_trouble",
+    "network_stack",
+    "numa",
 )
 """Modules of this package, each with its `RULES`; told and listed in this order."""
 
@@ -78,10 +92,14 @@ def _shelves(path: FactPath) -> Set[_Shelf]:
     return {(path[0],), (path[0], str(len(path)), "*"), (path[0], str(len(path)), path[-1])}
 
 
-def _breadth(glob: str) -> tuple[int, int, int]:
-    """Less is more specific: names that stand for themselves, then no `**`, then letters."""
+def _breadth(glob: str) -> tuple[tuple[int, ...], int]:
+    """Less is more specific, from the first name on: a name, a part of one, any name, any number of them."""
     parts = glob.split("/")
-    return -sum("*" not in part for part in parts), parts.count("**"), -len(glob.replace("*", ""))
+    return tuple(map(_breadth_of_part, parts)), -len(glob.replace("*", ""))
+
+
+def _breadth_of_part(part: str) -> int:
+    return 3 if part == "**" else 2 if part == "*" else 1 if "*" in part else 0
 
 
 @cache
