@@ -13,7 +13,6 @@ RULES = (
         name="kernel-release",
         sees=("kernel/release", "kernel/version"),
         moves=(
-            "code",
             "system calls",
             "cpu time",
             "wake latency",
@@ -22,6 +21,9 @@ RULES = (
             "storage",
             "network",
             "launch latency",
+            "sm clock",
+            "gpu memory",
+            "pcie link",
         ),
         beside=("driver/module/version", "kernel/cmdline"),
         why="Another kernel is another scheduler, memory manager, network stack and set of drivers, and modules "
@@ -38,7 +40,7 @@ RULES = (
     Rule(
         name="live-patches",
         sees=("kernel/livepatches",),
-        moves=("system calls", "code"),
+        moves=("system calls", "cpu time"),
         why="Functions of the running kernel are replaced under an unchanged release: each call of one takes a detour "
         "through ftrace, and mitigations of new attacks come this way.",
         confirm="`echo 0 > /sys/kernel/livepatch/NAME/enabled`, measure, and enable it again.",
@@ -101,7 +103,7 @@ RULES = (
     Rule(
         name="random-addresses",
         sees=("kernel/sysctl/kernel/randomize_va_space",),
-        moves=("page size", "code"),
+        moves=("page size", "host memory bandwidth"),
         phases=("host latency", "start-up", "any work"),
         beside=("process/*/personality",),
         why="With random layout each start puts code, heap and stack elsewhere, so that cache sets and huge-page "
@@ -127,8 +129,9 @@ RULES = (
         moves=("collective", "host memory bandwidth"),
         way="less helps",
         phases=("transfer", "start-up", "any work"),
-        why="MPI, UCX and gloo's like read another worker's memory directly where they may trace it; from scope 1 on "
-        "they may not, and large messages between processes of one host are copied twice, through shared memory.",
+        why="MPI, UCX and libfabric's shared memory read another worker's memory directly where they may trace it; "
+        "from scope 1 on they may not, and large messages between processes of one host are copied twice, through "
+        "shared memory.",
         confirm="`sysctl -w kernel.yama.ptrace_scope=0`, or UCX_TLS=^cma in the faster run.",
         sources=(
             "https://docs.kernel.org/admin-guide/LSM/Yama.html",

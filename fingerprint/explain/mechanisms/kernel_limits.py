@@ -42,8 +42,8 @@ RULES = (
         binds=(
             Condition(facts="kernel/sysctl/fs/aio_nr", sign="reached", says="all asynchronous requests were set aside"),
         ),
-        why="io_setup() fails above it (EAGAIN), and a loader that is content with that reads one block after another: "
-        "weights and offloaded tensors come slower. libaio of GPU offloading asks for thousands.",
+        why="io_setup() fails above it (EAGAIN), and a loader that puts up with that reads one block after another: "
+        "weights come slower, and so do tensors that are offloaded to NVMe through libaio.",
         confirm="`cat /proc/sys/fs/aio-nr` during the run; `sysctl -w fs.aio-max-nr=1048576`.",
         sources=(FS,),
     ),

@@ -8,7 +8,7 @@ RULES = (
     Rule(
         name="kernel-faults",
         sees=("kernel/troubles/oops_count", "kernel/troubles/warn_count"),
-        moves=("availability", "cpu time", "code"),
+        moves=("availability", "cpu time"),
         way="less helps",
         why="An oops ends the thread that met it and leaves its locks held: whoever needs them hangs. A warning tells "
         "that a driver met what it holds impossible and went on in a state that nobody tested.",
@@ -47,7 +47,7 @@ RULES = (
     Rule(
         name="kernel-taint",
         sees=("kernel/tainted",),
-        moves=("code", "availability"),
+        moves=("availability", "cpu time", "system calls"),
         why="A letter stays until the next boot: a machine check, an oops or a lock-up that left something in a bad "
         "state, or other code than the distribution's, as foreign modules and live patches.",
         confirm="`dmesg -T | grep -i -E 'taint|mce|Oops'`, then reboot and repeat.",

@@ -49,7 +49,15 @@ RULES = (
             "kernel/modules/i915/**",
             "kernel/modules/xe/**",
         ),
-        moves=("code", "availability", "launch latency", "sm clock", "pcie link"),
+        moves=(
+            "availability",
+            "gpu initialisation",
+            "launch latency",
+            "sm clock",
+            "gpu memory",
+            "pcie link",
+            "collective",
+        ),
         beside=("driver/module/version", "kernel/release"),
         why="The GPU's driver: another build under the same version string has opened peer access between GPUs (114 "
         "against 125 tok/s), one from another package took 80 tok/s to 12, and a parameter decides on firmware and "
@@ -132,7 +140,6 @@ RULES = (
         "shows: 175 against 80 W after a change of one on a laptop.",
         confirm="`cat /sys/firmware/acpi/platform_profile`, set it to performance, and watch the GPU's draw under "
         "load.",
-        confirmed=0,
         sources=("https://docs.kernel.org/userspace-api/sysfs-platform_profile.html",),
     ),
     Rule(
@@ -179,7 +186,7 @@ RULES = (
         why="The policy lets links sleep between transfers: microseconds to wake at each, felt by small copies and "
         "launches, not by bandwidth; on some boards links fail to come back.",
         confirm="`echo performance > /sys/module/pcie_aspm/parameters/policy` and measure.",
-        sources=("https://docs.kernel.org/admin-guide/pm/working-state.html", PARAMETERS),
+        sources=(PARAMETERS,),
     ),
     Rule(
         name="iommu-module",
@@ -276,7 +283,7 @@ RULES = (
             "kernel/modules/*/version",
             "kernel/modules/*/srcversion",
         ),
-        moves=("code", "availability"),
+        moves=("availability", "system calls", "cpu time"),
         why="A driver that is loaded in one run only, or of other code. Most have no part in the run: some are loaded "
         "by looking at a device, and by plugging one in. Who uses the device that it drives is who feels it.",
         confirm="`modinfo MODULE` says what it is for; unload it (`modprobe -r`), or load the other build, and repeat.",
@@ -285,7 +292,7 @@ RULES = (
     Rule(
         name="module-parameters",
         sees=("kernel/modules/*/parameters", "kernel/modules/*/parameters/*"),
-        moves=("code", "availability"),
+        moves=("availability", "system calls", "cpu time"),
         why="What a driver was told at load or since: queues, time-outs, power saving. Most are of no account to the "
         "run; `modinfo -p` says what each does.",
         confirm="Write the other value to /sys/module/MODULE/parameters/NAME, or load the module with it, and repeat.",

@@ -62,7 +62,7 @@ RULES = (
         sees=("kernel/sysctl/kernel/sched_autogroup_enabled",),
         moves=("cpu time",),
         binds=CONTENDED,
-        beside=("process/*/nice",),
+        beside=("process/*/nice", "process/*/autogroup_nice"),
         why="With groups a contended CPU is divided between sessions, and nice counts only inside one: a server of 100 "
         "threads gets no more than one busy shell.",
         confirm="`sysctl -w kernel.sched_autogroup_enabled=0` (or 1) while the neighbour is at work.",
