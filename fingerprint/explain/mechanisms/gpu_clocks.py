@@ -125,7 +125,7 @@ RULES: tuple[Rule, ...] = (
         beside=("gpu/*/power_limit",),
         why="An offset moves the curve of clock over voltage: a higher clock, or the same at less power and heat, "
         "until the chip makes errors. The clock under a power limit rises with it too.",
-        confirm="set the offset to 0 (nvidia-settings, nvidia-smi -gco or the tool that set it) and measure again",
+        confirm="set the offset to 0 with the tool that set it (nvidia-settings, LACT) and measure again",
         sources=(NVML,),
     ),
     Rule(

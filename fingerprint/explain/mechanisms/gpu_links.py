@@ -52,7 +52,18 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="pcie-errors",
-        sees=("gpu/*/pcie/errors/*", "driver/log/*/aer_corrected", "driver/kernel_log/aer_errors"),
+        sees=(
+            "gpu/*/pcie/errors/replay*",
+            "gpu/*/pcie/errors/l0_to_recovery",
+            "gpu/*/pcie/errors/correctable",
+            "gpu/*/pcie/errors/naks_*",
+            "gpu/*/pcie/errors/receiver",
+            "gpu/*/pcie/errors/bad_*",
+            "gpu/*/pcie/errors/lcrc",
+            "gpu/*/pcie/errors/lane",
+            "driver/log/*/aer_corrected",
+            "driver/kernel_log/aer_errors",
+        ),
         moves=("pcie link", "collective"),
         way="less helps",
         beside=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_width_current"),
@@ -252,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         why="Through one switch, one root port, the CPU or the link between sockets: each step has less bandwidth and "
         "more latency. PHB names both a CPU's and a chipset's port: 13.2 and 6.5 GB/s.",
         confirm="nvidia-smi topo -m on both; p2pBandwidthLatencyTest between the pair",
-        confirmed=4,
+        confirmed=1,
         sources=("https://github.com/tatsu-lab/stanford_alpaca/issues/32", NVML),
     ),
     Rule(

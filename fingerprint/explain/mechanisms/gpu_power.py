@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         beside=("gpu/*/power_limit",),
         why="Blackwell's workload profiles move clocks, limits and links together, for one kind of work at the cost of "
         "another: the one for training is not the one for inference.",
-        confirm="nvidia-smi power-profiles -gp; clear the requested profiles and measure again",
+        confirm="nvidia-smi -q -d POWER (workload profiles) on both; clear the requested profiles and measure again",
         sources=(NVML,),
     ),
     Rule(

@@ -1,0 +1,232 @@
+"""The GPU's driver: versions, options, libraries and daemons."""
+
+from fingerprint.explain.mechanisms.graph import Phase, Rule
+
+FABRIC = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
+OPEN = "https://github.com/NVIDIA/open-gpu-kernel-modules"
+OPTION = "driver/module/parameters"
+NOT_ACCEPTANCE: tuple[Phase, ...] = (
+    "prefill",
+    "decode step",
+    "verify step",
+    "start-up",
+    "transfer",
+    "host latency",
+    "any work",
+)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="driver-version",
+        sees=(
+            "driver/module/version",
+            "driver/nvml/driver_version",
+            "driver/nvml/driver_branch",
+            "driver/gsp_firmware",
+            "gpu/*/gsp/version",
+        ),
+        moves=("kernel choice", "launch latency", "sm clock", "gpu memory", "pcie link", "collective"),
+        beside=("driver/module/flavour", "gpu/*/gsp/mode_current", "gpu/*/memory/reserved"),
+        why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
+        "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
+        confirm="install the other version (same engine, same container), reboot, set limits again, and repeat",
+        confirmed=2,
+        sources=(
+            "https://github.com/ggml-org/llama.cpp/issues/23765",
+            f"{OPEN}/issues/1001",
+            "https://github.com/ROCm/legacy-rocm-build/issues/4868",
+        ),
+    ),
+    Rule(
+        name="driver-flavour",
+        sees=("driver/module/flavour",),
+        moves=("collective", "launch latency", "sm clock", "code"),
+        phases=NOT_ACCEPTANCE,
+        beside=("gpu/*/peers/*/p2p_read", "gpu/*/gsp/mode_current"),
+        why="Open and proprietary modules of one version differ in peer access, GSP and power management, and the "
+        "open ones are what people patch: with peer access added 114 became 125 tok/s under the same version string.",
+        confirm="modinfo nvidia (license, srcversion) on both; install the other flavour of this version",
+        sources=("https://github.com/noonghunna/club-3090/issues/91", f"{OPEN}/issues/483"),
+    ),
+    Rule(
+        name="driver-options",
+        sees=(OPTION, f"{OPTION}/*"),
+        moves=("code",),
+        phases=NOT_ACCEPTANCE,
+        beside=("driver/module/version",),
+        why="Each option changes what the module does; what most of them cost is not on record. Those with a "
+        "mechanism of their own (GSP, links, memory, suspend, the registry) have a rule of their own.",
+        confirm="diff /proc/driver/nvidia/params of both; set the one option back in /etc/modprobe.d, reload, repeat",
+        sources=(OPEN,),
+    ),
+    Rule(
+        name="driver-link-options",
+        sees=(
+            f"{OPTION}/EnablePCIeGen3",
+            f"{OPTION}/EnablePCIERelaxedOrderingMode",
+            f"{OPTION}/EnableResizableBar",
+            f"{OPTION}/NvLinkDisable",
+            f"{OPTION}/DmaRemapPeerMmio",
+            f"{OPTION}/GrdmaPciTopoCheckOverride",
+            f"{OPTION}/EnableStreamMemOPs",
+        ),
+        moves=("pcie link", "nvlink", "collective", "network"),
+        beside=("gpu/*/peers/*/p2p_read", "gpu/*/memory/bar1_total"),
+        why="They decide how the GPU uses the bus: generation, ordering, size of the window, NVLink at all, and how "
+        "peers and NICs reach its memory.",
+        confirm="set the one option back in /etc/modprobe.d, reload the driver, and compare a copy or an all-reduce",
+        sources=(OPEN,),
+    ),
+    Rule(
+        name="driver-memory-options",
+        sees=(
+            f"{OPTION}/InitializeSystemMemoryAllocations",
+            f"{OPTION}/UsePageAttributeTable",
+            f"{OPTION}/MemoryPoolSize",
+            f"{OPTION}/EnableUserNUMAManagement",
+            f"{OPTION}/CoherentGPUMemoryMode",
+        ),
+        moves=("page placement", "host memory", "gpu memory"),
+        phases=("start-up", "transfer", "host latency", "any work"),
+        why="They decide how the driver gets the host's memory: cleared or not, cached how, from which node; and "
+        "whether the memory of a coherent GPU is the kernel's to give away.",
+        confirm="set the one option back in /etc/modprobe.d, reload the driver, and time the start and a pinned copy",
+        sources=(OPEN,),
+    ),
+    Rule(
+        name="driver-suspend-options",
+        sees=(
+            f"{OPTION}/PreserveVideoMemoryAllocations",
+            f"{OPTION}/EnableS0ixPowerManagement",
+            f"{OPTION}/DynamicPowerManagement*",
+        ),
+        moves=("availability", "gpu initialisation"),
+        beside=("gpu/*/runtime_status",),
+        why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
+        "is loaded again; a GPU that may sleep takes seconds to wake.",
+        confirm="suspend and resume once, then nvidia-smi and a CUDA program; set the option back and repeat",
+        confirmed=1,
+        sources=("https://github.com/ollama/ollama/issues/5464",),
+    ),
+    Rule(
+        name="driver-registry",
+        sees=(f"{OPTION}/RegistryDwords*",),
+        moves=("sm clock", "memory clock", "collective", "code"),
+        phases=NOT_ACCEPTANCE,
+        why="Keys that steer what no option does: performance levels that are fixed, peer mappings that are forced. "
+        "They hold for one driver and are silently without effect in the next.",
+        confirm="load the driver without NVreg_RegistryDwords, and repeat",
+        sources=(OPEN,),
+    ),
+    Rule(
+        name="driver-next-load",
+        sees=("driver/next_load/options",),
+        moves=("page placement", "gpu memory", "code"),
+        phases=NOT_ACCEPTANCE,
+        beside=("driver/next_load/pending", OPTION),
+        why="Options in files hold from the next load on. Of nvidia_uvm, nvidia_modeset and others they are the only "
+        "sign of what is in force: of the module nvidia itself the options in force are read.",
+        confirm="grep . /sys/module/nvidia*/parameters/* on both; reload with the options of the other",
+        sources=(OPEN,),
+    ),
+    Rule(
+        name="gpu-bound-elsewhere",
+        sees=("driver/gpus_bound_elsewhere", "driver/gpus_bound_elsewhere/*", f"{OPTION}/ExcludedGpus"),
+        moves=("availability",),
+        beside=("driver/next_load/blacklist",),
+        why="A GPU that nouveau or vfio-pci took, or that the driver was told to leave alone, is not there for CUDA.",
+        confirm="lspci -nnk -d 10de: (kernel driver in use); bind it to nvidia and repeat",
+        sources=("https://docs.kernel.org/driver-api/vfio.html",),
+    ),
+    Rule(
+        name="library-mismatch",
+        sees=("driver/libraries/match_module", "driver/libraries/nvml", "driver/kernel_log/api_mismatches"),
+        moves=("availability",),
+        beside=("driver/module/version",),
+        why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
+        "find no driver (and engines fall back to the CPU), while old ones run on.",
+        confirm="nvidia-smi; compare /proc/driver/nvidia/version with the name behind libcuda.so.1; reboot",
+        confirmed=1,
+        sources=("https://github.com/pando85/homelab/issues/4110",),
+    ),
+    Rule(
+        name="cuda-driver",
+        sees=("driver/libraries/cuda", "driver/nvml/cuda_version"),
+        moves=("kernel choice", "launch latency", "availability"),
+        beside=("driver/module/version", "driver/libraries/match_module"),
+        why="libcuda compiles PTX and launches kernels. An engine built for a later CUDA than it knows refuses, "
+        "compiles at each start, or falls back to another path, the CPU's among them.",
+        confirm="the engine's log for its CUDA version and backend; the same engine built for the older CUDA",
+        sources=(
+            "https://github.com/ggml-org/llama.cpp/issues/26024",
+            "https://docs.nvidia.com/deploy/cuda-compatibility/index.html",
+        ),
+    ),
+    Rule(
+        name="preloaded-library",
+        sees=("driver/libraries/preload",),
+        moves=("gpu memory", "launch latency", "availability", "system calls"),
+        beside=("process/*/env/LD_PRELOAD",),
+        why="A library in every process that stands between program and driver: those that share a GPU count and "
+        "refuse memory and delay launches, and one dead-locked with NCCL.",
+        confirm="empty /etc/ld.so.preload for one run (or CUDA_DISABLE_CONTROL=true for HAMi)",
+        confirmed=1,
+        sources=("https://github.com/Project-HAMi/HAMi/issues/2641",),
+    ),
+    Rule(
+        name="fabric-manager",
+        sees=(
+            "driver/daemons/nvidia-fabricmanager/*",
+            "driver/fabricmanager/matches_module",
+            "driver/fabricmanager/settings",
+            "driver/fabricmanager/settings/*",
+        ),
+        moves=("nvlink", "collective", "availability"),
+        beside=("gpu/*/fabric/state", "driver/module/version"),
+        why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
+        "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "
+        "days.",
+        confirm="systemctl status nvidia-fabricmanager; nv-fabricmanager --version; nvidia-smi -q (Fabric)",
+        confirmed=6,
+        sources=(
+            "https://github.com/ollama/ollama/issues/12136",
+            "https://github.com/NVIDIA/gpu-operator/issues/1043",
+            "https://github.com/NVIDIA/NVSentinel/issues/891",
+            FABRIC,
+        ),
+    ),
+    Rule(
+        name="imex",
+        sees=("driver/daemons/nvidia-imex/*",),
+        moves=("nvlink", "collective", "network"),
+        beside=("gpu/*/fabric/cluster_uuid",),
+        why="It exports memory between the hosts of one NVLink domain: without it, ranks on other hosts are reached "
+        "over the network.",
+        confirm="nvidia-imex-ctl -N on each host; NCCL_DEBUG=INFO for the transport that was chosen",
+        sources=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/index.html",),
+    ),
+    Rule(
+        name="powerd",
+        sees=("driver/daemons/nvidia-powerd/*",),
+        moves=("sm clock", "cpu clock"),
+        beside=("gpu/*/enforced_power_limit", "gpu/*/power/source"),
+        why="On notebooks it shifts power between CPU and GPU while they work; without it the GPU stays at its base "
+        "limit.",
+        confirm="systemctl stop nvidia-powerd (or start it), and watch enforced.power.limit under load",
+        sources=("https://github.com/seerge/g-helper/issues/5411",),
+    ),
+    Rule(
+        name="gpu-monitoring",
+        sees=("driver/daemons/nvidia-dcgm/*", "driver/daemons/dcgm-exporter/*"),
+        moves=("launch latency", "nvlink", "cpu time"),
+        why="Monitoring asks the driver while the work runs: fields of NVLink slowed collectives, queries ten times a "
+        "second stalled frames, profiling fields pin or pause counters, and an exporter took 15 to 130 % of a CPU.",
+        confirm="systemctl stop nvidia-dcgm (or remove the exporter's pod) for one run",
+        confirmed=4,
+        sources=(
+            "https://github.com/microsoft/DLWorkspace/pull/1070",
+            f"{OPEN}/issues/953",
+            "https://github.com/NVIDIA/dcgm-exporter/issues/311",
+        ),
+    ),
+)
