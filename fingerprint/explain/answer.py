@@ -30,8 +30,11 @@ def headline(
     """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what was not alike while they ran,
     and what held one of them up."""
     moved = _moved(metrics)
-    if moved and suspects:
+    if moved and suspects and suspects[0].reaches:
         return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects, changes)}."
+    if moved and suspects:
+        nothing = "nothing that changed is known to lead to it"
+        return f"{start}{_in_words(moved[0])}, and {nothing}: {_change(suspects, changes)}{waited}."
     if moved and waited:
         return f"{start}{_in_words(moved[0])}, and no state changed that could explain it{waited}."
     if moved:

@@ -9,6 +9,7 @@ from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
+from fingerprint.explain.bounds import left_over
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.held_up import held_up, then_next, told_first
@@ -17,6 +18,7 @@ from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
+from fingerprint.explain.reach import subject_of
 from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
@@ -90,7 +92,7 @@ def _answers(
 ) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
-    ranked = held_against(rank(changes, found.grown, found.seen), a, b, known)
+    ranked = held_against(rank(changes, found.grown, found.seen, metrics), a, b, known)
     suspects = _suspects((*changes.changes, *found.grown), ranked, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
@@ -109,10 +111,10 @@ def _answers(
         comparable=same,
         pairing=tuple(Pair(a=pair.a, b=pair.b, how=pair.how) for pair in changes.pairing),
         metrics=metrics,
+        arithmetic=arithmetic(a, b, metrics),
         suspects=suspects,
         held_up=tuple(each.line for each in held),
-        arithmetic=arithmetic(a, b, metrics),
-        unexplained=None,
+        unexplained=left_over(subject_of(metrics), [(one.rules, one.explains) for one in ranked]),
         changes=tuple(sorted(told, key=_order)),
         during=during,
         own_noise=found.own,

@@ -189,7 +189,9 @@ class Range(Contract, frozen=True):
 class Suspect(Contract, frozen=True):
     """One changed state that can have moved the number.
 
-    facts: paths or globs. on: how many of how many devices, or empty. score: 0..1, orders the suspects.
+    facts: paths or globs. on: how many of how many devices, or empty. score: 0..1, orders the suspects; parts: what it
+    is made of. rules: mechanisms by which it leads to the number (`fingerprint explain RULE`); reaches: false where it
+    is known to lead elsewhere only. explains: of the change, at most so much; null for the reason in explains_why_not.
     consequences: facts whose change follows from this one. bracket: times between which it changed.
     """
 
@@ -201,6 +203,9 @@ class Suspect(Contract, frozen=True):
     on: str
     likelihood: Likelihood
     score: float
+    parts: Mapping[str, float]
+    rules: tuple[str, ...]
+    reaches: bool
     explains: Range | None
     explains_why_not: str | None
     mechanism: tuple[str, ...]
@@ -331,12 +336,12 @@ class Diff(Contract, frozen=True):
     comparable: Comparable
     pairing: tuple[Pair, ...]
     metrics: tuple[MetricChange, ...]
+    arithmetic: Arithmetic | None
     suspects: tuple[Suspect, ...]
     held_up: tuple[HeldUp, ...]
     unexplained: Unexplained | None
     changes: tuple[ChangedFact, ...]
     during: tuple[During, ...]
-    arithmetic: Arithmetic | None
     own_noise: OwnNoise | None
     intended: tuple[ChangedFact, ...]
     ruled_out: RuledOut

@@ -21,7 +21,7 @@ def held_against(ranked: Iterable[Ranked], a: Subject, b: Subject, known: ProbeO
     """A state that differed among the starts of one side already stands out less between the sides."""
     sides = [(side.name, varied(side, known)) for side in (a, b)]
     weighed = (_weighed(one, [name for name, facts in sides if one.change.text in facts]) for one in ranked)
-    return tuple(sorted(weighed, key=lambda one: (-one.score, one.change.text)))
+    return tuple(sorted(weighed, key=lambda one: one.order))
 
 
 def _weighed(one: Ranked, sides: list[str]) -> Ranked:
@@ -32,4 +32,5 @@ def _weighed(one: Ranked, sides: list[str]) -> Ranked:
         Evidence(fact=text, a=None, b=None, says=f"it differed among the starts of {name} already") for name in sides
     )
     score = round(max(0.01, one.score - LESS), 3)
-    return one._replace(score=score, likelihood="unlikely", against=(*one.against, *against))
+    parts = {**one.parts, "differed among starts": -LESS}
+    return one._replace(score=score, parts=parts, likelihood="unlikely", against=(*one.against, *against))

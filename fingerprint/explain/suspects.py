@@ -15,7 +15,6 @@ from probes.kit.facts import Gap, Map, Redacted, Section
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
-NO_BOUND = "no bound known"
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
 
@@ -31,8 +30,11 @@ def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, 
         on=ranked.change.on,
         likelihood=ranked.likelihood,
         score=ranked.score,
-        explains=None,
-        explains_why_not=NO_BOUND,
+        parts=ranked.parts,
+        rules=tuple(rule.name for rule in ranked.rules),
+        reaches=ranked.reaches,
+        explains=ranked.explains.range,
+        explains_why_not=ranked.explains.why_not or None,
         mechanism=(change.fact.why,),
         evidence=ranked.evidence,
         against=ranked.against,

@@ -77,6 +77,8 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
         yield "with it", listed(suspect.consequences, 5)
     if suspect.bracket:
         yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}"
+    if suspect.rules:
+        yield "more", f"fingerprint explain {suspect.rules[0]}"
 
 
 def _evidence(evidence: Evidence) -> str:

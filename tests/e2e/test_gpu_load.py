@@ -96,7 +96,7 @@ def test_a_power_brake_tells_that_the_limit_it_lowers_was_reached(gpu_host: Make
     assert told.others == {"gpu/*/clocks_event_reasons_counters/hw_power_brake_slowdown": "grew"}
     [suspect] = told.json["suspects"]
     assert suspect["likelihood"] == "likely"
-    assert [evidence["fact"] for evidence in suspect["evidence"]] == list(told.others)
+    assert {evidence["fact"] for evidence in suspect["evidence"]} >= set(told.others)
     assert during(told)["gpu/*/clocks_event_reasons/hw_power_brake_slowdown"][0] == "2/2"
 
 
@@ -119,7 +119,7 @@ def test_a_lowered_power_limit_counts_where_the_draw_reaches_it(gpu_host: MakeHo
     host.run("reached", meanwhile=lambda: host.put({HELD_BY_CAP: LONG_NS}))
     [unreached] = host.diff("a", "unreached").json["suspects"]
     assert (unreached["likelihood"], unreached["evidence"]) == ("unlikely", [])
-    assert "the limit was not reached" in unreached["against"][0]["says"]
+    assert "in neither run was it seen that" in unreached["against"][0]["says"]
     told = host.diff("a", "reached")
     assert told.causes == {"gpu/*/power_limit": ("8/8", 700_000, 550_000)}
     [reached] = told.json["suspects"]

@@ -65,7 +65,8 @@ def metric(name: str, verdict: Any, before: float, after: float, **more: Any) ->
 
 def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspect:
     empty = {
-        "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "explains": None,
+        "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
+        "reaches": True, "explains": None,
         "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "consequences": (),
         "bracket": None, "check": "", "restore": None,
     }  # fmt: skip
@@ -230,7 +231,6 @@ HELD_UP = diff(
     next=("Run run-B again without stress-ng, [kworker] beside it, or pin each to CPUs of its own (taskset -c).",),
 )  # fmt: skip
 
-CASES: Mapping[str, Diff] = {
 CANNOT_BE = (
     "run-A: decode_ms (11.2 ms) is 12 % more than 1 / plain_throughput (10 ms): not all of them are true, unless more "
     "than one stream was served."
@@ -278,10 +278,11 @@ SPECULATION = diff(
     ),
 )  # fmt: skip
 
+CASES: Mapping[str, Diff] = {
     "nothing-changed": NOTHING_CHANGED,
     "one-suspect": ONE_SUSPECT,
     "everything": EVERYTHING,
     "no-suspect": NO_SUSPECT,
     "held-up": HELD_UP,
-}
     "speculation": SPECULATION,
+}

@@ -1,0 +1,110 @@
+"""Whether a limit was in force: what was seen in the runs, held against the conditions of a rule."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fingerprint.diff.changes import Folded
+from fingerprint.diff.folding import starred
+from fingerprint.explain.contract import Evidence
+from fingerprint.explain.mechanisms.graph import Condition, Rule, Sign
+from fingerprint.explain.observed import Observed, bulk, level
+from fingerprint.runs.record import Distribution
+from probes.kit.paths import FactPath, parse_glob, parse_path
+
+TWICE = 2.0
+AT_THE_LIMIT, FAR_FROM_IT = 0.97, 0.90  # of the limit: draw under a power cap stays some per cent below it
+LOWER = 0.97
+
+
+class Bound(NamedTuple):
+    """evidence: that the limit was reached in one run more than in the other. against: that it was in neither."""
+
+    evidence: tuple[Evidence, ...] = ()
+    against: tuple[Evidence, ...] = ()
+
+
+def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed]) -> Bound:
+    """seen: by path. Where no condition could be looked at, nothing is said."""
+    evidence: list[Evidence] = []
+    against: list[Evidence] = []
+    for condition in dict.fromkeys(condition for rule in rules for condition in rule.binds):
+        line = tuple(_line(change, condition, seen))
+        if line:
+            holds = _HOLDS[condition.sign](change, line)
+            (evidence if holds else against if holds is False else []).append(_told(line, condition, holds))
+    return Bound(tuple(evidence)) if evidence else Bound(against=tuple(against[:1]))
+
+
+def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
+    """What the condition is about, on the items of the change: a device's limit binds on that device."""
+    items = [one.item for one in change.changes if one.item] if "*" in condition.facts else [""]
+    paths = [_on_item(condition.facts, item) for item in dict.fromkeys(items)]
+    yield from (seen[path] for path in paths if path in seen)
+    if not items:
+        glob = parse_glob(condition.facts)
+        yield from (observed for path, observed in seen.items() if glob.matches(parse_path(path)))
+
+
+def _on_item(glob: str, key: str) -> str:
+    return str(FactPath(key if part == "*" else part for part in glob.split("/"))) if key else glob
+
+
+def _grew(_: Folded, line: Sequence[Observed]) -> bool | None:
+    if any(_only_one(o) for o in line):
+        return True
+    return None if any(level(o.a) or level(o.b) for o in line) else False
+
+
+def _only_one(o: Observed) -> bool:
+    low, high = sorted((_share(o.a), _share(o.b)))
+    return high > 0 and high >= TWICE * low
+
+
+def _share(sample: object) -> float:
+    """A flag's mean is the share of the samples in which it was on; its median is 0 or 1."""
+    return sample.mean if isinstance(sample, Distribution) else level(sample)  # type: ignore[arg-type]
+
+
+def _reached(change: Folded, line: Sequence[Observed]) -> bool | None:
+    """Whether it came to the lower of the two limits, in the run that had it."""
+    found = [_came_near(one.before, one.after, o) for one, o in zip(change.changes, line, strict=False)]
+    known = [near for near in found if near is not None]
+    if any(near >= AT_THE_LIMIT for near in known):
+        return True
+    return False if known and all(near < FAR_FROM_IT for near in known) else None
+
+
+def _came_near(before: object, after: object, o: Observed) -> float | None:
+    if not (isinstance(before, int) and isinstance(after, int) and isinstance(o.b, Distribution)):
+        return None
+    limit, side = min((before, o.a), (after, o.b), key=lambda pair: pair[0])
+    return bulk(side)[1] / limit if isinstance(side, Distribution) and limit else None
+
+
+def _lower(_: Folded, line: Sequence[Observed]) -> bool | None:
+    ratios = [min(level(o.a), level(o.b)) / highest for o in line if (highest := max(level(o.a), level(o.b)))]
+    return min(ratios) < LOWER if ratios else None
+
+
+_HOLDS: Mapping[Sign, Callable[[Folded, Sequence[Observed]], bool | None]] = {
+    "grew": _grew,
+    "active": _grew,
+    "reached": _reached,
+    "lower": _lower,
+}
+
+
+def _told(line: Sequence[Observed], condition: Condition, holds: bool | None) -> Evidence:
+    """Of several devices that which was most is told."""
+    o = max(line, key=lambda o: max(_share(o.a), _share(o.b)))
+    a, b = (round(_share(side), 3) for side in (o.a, o.b))
+    text = starred([parse_path(o.path) for o in line])
+    says = condition.says if holds else f"in neither run was it seen that {condition.says}"
+    most = f", most on {o.path}" if line[1:] else ""
+    return Evidence(fact=text, a=a, b=b, says=f"{text} {_figures(a, b, o)}{most}: {says}")
+
+
+def _figures(a: float, b: float, o: Observed) -> str:
+    if isinstance(o.a, Distribution):
+        return f"{a:g} -> {b:g}{f' {o.unit}' if o.unit else ''}"
+    return f"{a / 1e4:.3g} -> {b / 1e4:.3g} % of the time" if o.unit == "us" else f"{a:g} -> {b:g} per second"

@@ -1,0 +1,103 @@
+"""Which mechanisms lead from a changed fact to the number that moved, and whether they push it that way."""
+
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import NamedTuple
+
+from fingerprint.diff.changes import Folded, Unsteady
+from fingerprint.explain.contract import Evidence, MetricChange
+from fingerprint.explain.mechanisms import phases_of, rules_of
+from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.phases import ANY, phases_of_metric
+
+MOVED = ("worse", "better", "changed")
+LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
+
+
+class Target(NamedTuple):
+    """The number to be explained. ratio: of B to A. slower: whether B was worse; None where that is not known."""
+
+    name: str
+    phases: frozenset[Phase]
+    ratio: float
+    slower: bool | None
+
+
+class Reach(NamedTuple):
+    """rules: that see the change and lead to the metric; all that see it where there is no metric.
+
+    reaches  False: some rule sees it, and none leads there. Nobody knows of what no rule sees
+    against  why it can hardly have moved this number
+    """
+
+    rules: tuple[Rule, ...]
+    reaches: bool
+    against: tuple[Evidence, ...]
+
+
+def subject_of(metrics: Sequence[MetricChange]) -> MetricChange | None:
+    """The first that moved; else the first that is not assessed and differs; none where nothing is to be explained."""
+    moved = [metric for metric in metrics if metric.verdict in MOVED]
+    marked = [metric for metric in metrics if metric.verdict == "unassessed" and metric.ratio not in (None, 1.0)]
+    return next((metric for metric in (*moved, *marked)), None)
+
+
+def target_of(metric: MetricChange | None) -> Target | None:
+    if metric is None:
+        return None
+    slower = {"worse": True, "better": False}.get(metric.verdict)
+    return Target(metric.name, phases_of_metric(metric.name, metric.unit), metric.ratio or 1.0, slower)
+
+
+def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]) -> Reach:
+    seen = rules_of(change.first.path)
+    if target is None or not seen:
+        return Reach(seen, True, ())
+    leading = tuple(rule for rule in seen if _leads(rule, target.phases))
+    if not leading:
+        return Reach(seen, False, (_says(change, f"no way from it to {target.name} is known"),))
+    against = (*_other_way(change, leading, target), *_unmoved(leading, target, metrics))
+    return Reach(leading, True, against)
+
+
+def _leads(rule: Rule, phases: frozenset[Phase]) -> bool:
+    """To `any work` leads whatever leads anywhere: a command's wall time holds all of it."""
+    reached = phases_of(rule).keys()
+    return phases == ANY or bool(reached & phases)
+
+
+def _other_way(change: Folded, rules: Sequence[Rule], target: Target) -> Iterable[Evidence]:
+    """Where every mechanism has a direction, and all push the number the other way."""
+    before, after = _plain(change.first.before), _plain(change.first.after)
+    if target.slower is None or before is None or after is None or before == after:
+        return
+    helps = [rule.way == ("more helps" if after > before else "less helps") for rule in rules if rule.way != "either"]
+    if len(helps) == len(rules) and all(one == target.slower for one in helps):
+        yield _says(change, f"it should have made {target.name} {'better' if target.slower else 'worse'}")
+
+
+def _plain(value: object) -> float | None:
+    value = value.last if isinstance(value, Unsteady) else value
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _unmoved(rules: Sequence[Rule], target: Target, metrics: Sequence[MetricChange]) -> Iterable[Evidence]:
+    """Numbers that it should have moved as much, and that moved little."""
+    for metric in metrics:
+        phases = phases_of_metric(metric.name, metric.unit)
+        if not _moved_little(metric, target) or phases == ANY or phases <= target.phases:
+            continue
+        if all(phases <= phases_of(rule).keys() for rule in rules):
+            a, b = (side.median if side else None for side in (metric.a, metric.b))
+            told = f"it should have moved {metric.name} as well, which went to {metric.ratio:.2f}x only"
+            yield Evidence(fact=metric.name, a=a, b=b, says=told)
+
+
+def _moved_little(metric: MetricChange, target: Target) -> bool:
+    if not metric.ratio or metric.ratio <= 0 or target.ratio <= 0 or metric.verdict == "unassessed":
+        return False
+    return abs(log(metric.ratio)) < LITTLE * abs(log(target.ratio))
+
+
+def _says(change: Folded, says: str) -> Evidence:
+    return Evidence(fact=change.text, a=None, b=None, says=says)
