@@ -39,8 +39,9 @@ class Daemon(Section):
         follows=("driver/daemons/*/running",),
     )
     unit: Seen[str] = config(
-        "Whether it will be there after the next boot: enabled, disabled or masked",
+        "Whether it will be there after the next boot: enabled, disabled or masked. Whether it runs is told by `running`",
         "links in /etc/systemd/system",
+        context=True,
     )
     version: Seen[str] = config(
         "A fabric manager of another version than the driver refuses to work: CUDA error 802 after an upgrade of one",

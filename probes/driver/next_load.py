@@ -20,13 +20,16 @@ class NextLoad(Section):
         "modprobe.d(5) and /proc/cmdline",
     )
     blacklist: Seen[tuple[str, ...]] = config(
-        "A driver that is kept from loading by itself: nouveau, or by mistake nvidia",
+        "A driver that is kept from loading by itself: nouveau, or by mistake nvidia. What came of it is told by "
+        "gpus_bound_elsewhere",
         "modprobe.d(5) and /proc/cmdline",
+        context=True,
     )
     pending: Seen[tuple[str, ...]] = config(
-        "Options whose value differs from the one in force: the next reboot changes the driver",
+        "Options whose value differs from the one in force: the next reboot changes the driver, nothing before it",
         f"modprobe.d(5) against {PARAMETERS_FILE} and /sys/module/nvidia*/parameters",
         follows=("driver/next_load/options", "driver/module/parameters", "driver/module/parameters/*"),
+        context=True,
     )
 
 

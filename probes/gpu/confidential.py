@@ -11,7 +11,9 @@ _SIZES = "nvmlDeviceGetConfComputeMemSizeInfo"
 class Confidential(Section):
     dram_encryption_current: Seen[str] = config("All that is read from memory is decrypted on the way", f"{_MODE}.0")
     dram_encryption_pending: Seen[str] = config(
-        "Another mode than the current one comes with the next reset", f"{_MODE}.1"
+        "Another mode than the current one comes with the next reset, and moves nothing before",
+        f"{_MODE}.1",
+        context=True,
     )
     protected_size: Seen[int] = state(
         "Memory that the host cannot see: copies pass a bounce buffer, and one client's decode lost 18 %",

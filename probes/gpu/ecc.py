@@ -86,8 +86,9 @@ class Ecc(Section):
         restore="nvidia-smi -i {key} -e $(echo {value} | tr a-z A-Z) # takes effect at the next reset or reboot",
     )
     mode_pending: Seen[str] = config(
-        "Another value than the current one takes effect by itself at the next reset or reboot",
+        "Another value than the current one takes effect by itself at the next reset or reboot, not before",
         "nvmlDeviceGetEccMode.1",
+        context=True,
         follows=("gpu/*/ecc/mode_current",),
         restore="nvidia-smi -i {key} -e $(echo {value} | tr a-z A-Z)",
     )

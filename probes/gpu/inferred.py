@@ -33,19 +33,23 @@ class Inferred(Section):
         follows=("gpu/*/inferred/clock_lock",),
     )  # fmt: skip
     power_limit_by: Seen[str] = config(
-        "Whether the limit is the board's own or was set by somebody",
+        "Whether the limit is the board's own or was set by somebody. The limit itself is a fact of its own",
         "inferred from power_limit and power_default_limit",
         follows=("gpu/*/power_limit", "gpu/*/power_default_limit"),
+        context=True,
     )
     power_limit_until: Seen[str] = config(
-        "A limit that nobody sets again at boot is gone after the next one, and with it the speed that was measured",
+        "A limit that nobody sets again at boot is gone after the next one, and with it the speed that was measured: "
+        "not before",
         "inferred from power_limit_by, persistence_mode and set_at_boot",
         follows=("gpu/*/power_limit", "gpu/*/persistence_mode", "gpu/*/inferred/set_at_boot"),
+        context=True,
     )
     persistence_by: Seen[str] = config(
-        "The flag alone is off again after a reboot; the daemon sets it at each boot",
+        "The flag alone is off again after a reboot, the daemon sets it at each boot; until then both are alike",
         "inferred from persistence_mode and the pid file of nvidia-persistenced",
         follows=("gpu/*/persistence_mode",),
+        context=True,
     )
     set_at_boot: Seen[tuple[str, ...]] = config(
         "Who sets power, clocks or persistence at boot",

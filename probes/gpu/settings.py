@@ -46,13 +46,19 @@ class Settings(Unit):
         "nvmlDeviceGetAddressingMode",
     )
     accounting_mode: Seen[str] = config(
-        "Statistics for each process are kept", "nvmlDeviceGetAccountingMode", restore=f"{_SMI} -am {_WORD}"
+        "Statistics for each process are kept, at no cost that anybody measured",
+        "nvmlDeviceGetAccountingMode",
+        restore=f"{_SMI} -am {_WORD}",
+        context=True,
     )
     driver_model: Seen[str] = config(
         "Under WDDM the operating system pages and schedules the GPU's memory", "nvmlDeviceGetDriverModel_v2.0"
     )
     driver_model_pending: Seen[str] = config(
-        "Takes effect at the next boot", "nvmlDeviceGetDriverModel_v2.1", follows=("gpu/*/driver_model",)
+        "Takes effect at the next boot, and moves nothing before",
+        "nvmlDeviceGetDriverModel_v2.1",
+        follows=("gpu/*/driver_model",),
+        context=True,
     )
     gom: Seen[str] = config(
         "Kepler boards can switch parts of the chip off",
@@ -60,16 +66,23 @@ class Settings(Unit):
         restore=f"{_SMI} --gom={_WORD}",
     )
     gom_pending: Seen[str] = config(
-        "Takes effect at the next boot", "nvmlDeviceGetGpuOperationMode.1", follows=("gpu/*/gom",)
+        "Takes effect at the next boot, and moves nothing before",
+        "nvmlDeviceGetGpuOperationMode.1",
+        follows=("gpu/*/gom",),
+        context=True,
     )
     display_active: Seen[str] = telemetry(
         "A desktop on this GPU takes memory and time of it", "nvmlDeviceGetDisplayActive", context=True
     )
     application_clocks_restriction: Seen[str] = config(
-        "Whether any user may set the application clocks: then a neighbour may", "nvmlDeviceGetAPIRestriction(0)"
+        "Whether any user may set the application clocks: then a neighbour may. What is set is a fact of its own",
+        "nvmlDeviceGetAPIRestriction(0)",
+        context=True,
     )
     auto_boost_restriction: Seen[str] = config(
-        "Whether any user may switch auto boost", "nvmlDeviceGetAPIRestriction(1)"
+        "Whether any user may switch auto boost. Whether it is on is a fact of its own",
+        "nvmlDeviceGetAPIRestriction(1)",
+        context=True,
     )
     performance_state: Seen[str] = state(
         "P0 is full speed; a state that stays higher under load is a stuck or limited GPU: 1.35x to 3x slower",

@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="driver-next-load",
-        sees=("driver/next_load/options",),
+        sees=("driver/next_load/options", "driver/next_load/options/*"),
         moves=("page placement", "gpu memory", "code"),
         phases=NOT_ACCEPTANCE,
         beside=("driver/next_load/pending", OPTION),
@@ -214,6 +214,15 @@ RULES: tuple[Rule, ...] = (
         "limit.",
         confirm="systemctl stop nvidia-powerd (or start it), and watch enforced.power.limit under load",
         sources=("https://github.com/seerge/g-helper/issues/5411",),
+    ),
+    Rule(
+        name="driver-daemon",
+        sees=("driver/daemons/*/running", "driver/daemons/*/arguments", "driver/daemons/*/version"),
+        moves=("cpu time",),
+        why="Programs that come with the driver run beside the work, some at each event of a GPU; what each of them "
+        "does besides is a rule of its own.",
+        confirm="ps -eo pid,comm,time during the run; stop the one that differs (systemctl stop) and repeat",
+        sources=("https://docs.nvidia.com/deploy/driver-persistence/index.html",),
     ),
     Rule(
         name="gpu-monitoring",

@@ -42,7 +42,6 @@ RULES: tuple[Rule, ...] = (
         name="persistence-start",
         sees=(
             "gpu/*/persistence_mode",
-            "gpu/*/inferred/persistence_by",
             "driver/daemons/nvidia-persistenced/running",
             "driver/daemons/nvidia-persistenced/arguments",
         ),
@@ -55,7 +54,7 @@ RULES: tuple[Rule, ...] = (
         sources=(
             "https://github.com/gunrock/gunrock/issues/88",
             "https://github.com/NVIDIA/nvidia-docker/issues/723",
-            "https://github.com/Azure/aks-gpu/pull/105",
+            "https://github.com/Azure/aks-gpu/issues/105",
             PERSISTENCE,
         ),
     ),

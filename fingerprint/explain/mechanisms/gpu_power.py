@@ -96,8 +96,7 @@ RULES: tuple[Rule, ...] = (
         beside=("gpu/*/power_limit", "gpu/*/inferred/clock_lock", "gpu/*/persistence_mode"),
         why="A unit, a cron job or a rule of udev that calls nvidia-smi sets limits and clock locks again at each "
         "boot; of a clock lock it is the only written trace. A reboot without it put 290 W back to 450 W.",
-        confirm="nvidia-smi -rgc; nvidia-smi -rmc; nvidia-smi -pl DEFAULT; measure, then run the unit and measure "
-        "again",
+        confirm="nvidia-smi -rgc, -rmc, and -pl with the default limit: measure; then run what sets them, and measure",
         confirmed=1,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/769",
