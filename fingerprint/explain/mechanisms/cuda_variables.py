@@ -1,0 +1,161 @@
+"""Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
+
+from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.variables import env
+
+_CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
+_TORCH_CUDA = "https://docs.pytorch.org/docs/stable/cuda_environment_variables.html"
+_GPU_PHASES = ("prefill", "decode step", "verify step", "start-up", "any work")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="visible-gpus",
+        sees=env(
+            "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER NVIDIA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES"
+            " GPU_DEVICE_ORDINAL ZE_AFFINITY_MASK ASCEND_RT_VISIBLE_DEVICES HABANA_VISIBLE_DEVICES TPU_VISIBLE_*"
+        ),
+        moves=("availability", "gpu compute", "pcie link", "nvlink", "page placement"),
+        beside=("gpu/*/pcie/numa_node",),
+        why="The work runs on other GPUs, or in another order: other links between neighbours, another socket, a model "
+        "that is faster or already busy. The default order is `fastest first`, and launchers rewrite the list.",
+        confirm="Name the GPUs by UUID in both runs; compare the environment of parent and worker",
+        confirmed=2,
+        sources=(
+            _CUDA,
+            "https://github.com/gpustack/gpustack/issues/1633",
+            "https://github.com/unslothai/unsloth/issues/11029",
+        ),
+    ),
+    Rule(
+        name="kernel-launch",
+        sees=env(
+            "CUDA_LAUNCH_BLOCKING CUDA_DEVICE_MAX_CONNECTIONS CUDA_SCALE_LAUNCH_QUEUES CUDA_DEVICE_WAITS_ON_EXCEPTION"
+            " CUDA_GRAPHS_USE_NODE_PRIORITY HIP_LAUNCH_BLOCKING AMD_SERIALIZE_* GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
+        ),
+        moves=("launch latency", "kernel choice"),
+        why="Whether a launch waits for the kernel, and how many streams have queues of their own: with blocking "
+        "launches host and GPU work in turn.",
+        confirm="Unset it, then the same run; gaps between kernels in a trace of one step",
+        sources=(_CUDA, _TORCH_CUDA),
+    ),
+    Rule(
+        name="module-loading",
+        sees=env("CUDA_MODULE_LOADING CUDA_MODULE_DATA_LOADING CUDA_BINARY_LOADER_THREAD_COUNT"),
+        moves=("launch latency", "gpu memory"),
+        phases=("start-up", "host latency", "decode step", "prefill", "any work"),
+        why="Loaded lazily, each kernel's first call pays for its loading, in the timed window where nothing was "
+        "warmed up; loaded eagerly the start pays, and memory of the GPU holds all of them.",
+        confirm="Warm up with the run's own shapes, then the same run",
+        sources=(_CUDA, "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"),
+    ),
+    Rule(
+        name="driver-jit",
+        sees=env("CUDA_FORCE_PTX_JIT CUDA_DISABLE_PTX_JIT CUDA_FORCE_JIT CUDA_DISABLE_JIT CUDA_FORCE_*_JIT"),
+        moves=("kernel choice",),
+        phases=_GPU_PHASES,
+        beside=("driver/module/version",),
+        why="Kernels come from the driver's own compiler instead of the library's tuned binaries.",
+        confirm="Unset it, then the same start with the warm cache",
+        sources=(_CUDA,),
+    ),
+    Rule(
+        name="mps-client",
+        sees=env("CUDA_MPS_*"),
+        moves=("gpu compute", "launch latency", "gpu memory"),
+        why="A client of MPS gets its share of multiprocessors and memory, and shares queues with the others.",
+        confirm="echo get_server_list | nvidia-cuda-mps-control; the same run without MPS",
+        sources=("https://docs.nvidia.com/deploy/mps/index.html",),
+    ),
+    Rule(
+        name="injected-tools",
+        sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* CUDA_ENABLE_COREDUMP* CUDA_*COREDUMP* ROCP_*"),
+        moves=("launch latency", "host memory"),
+        why="A profiler, tracer or debugger that is loaded into the process pays at every launch and copy.",
+        confirm="Start without it",
+        sources=("https://docs.nvidia.com/cupti/main/main.html",),
+    ),
+    Rule(
+        name="gpu-arithmetic",
+        sees=env(
+            "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE CUBLAS_WORKSPACE_CONFIG CUBLASLT_WORKSPACE_SIZE"
+            " CUBLAS_* CUBLASLT_* CUDNN_* CUFFT_* CUSPARSE_* CUTLASS_* CUTE_* NVTE_* TORCH_CUDNN_* ROCBLAS_*"
+            " HIPBLASLT_* TENSILE_* MIOPEN_*"
+        ),
+        moves=("kernel choice", "gpu memory"),
+        why="Which algorithm a product, a convolution or an attention takes: TF32 or not (7.7 against 13 s), "
+        "deterministic ones with a small workspace only. Imports of packages set some of these unseen.",
+        confirm="Unset it; compare kernel names of one step in a trace (nsys, torch.profiler)",
+        confirmed=1,
+        sources=(
+            "https://docs.nvidia.com/cuda/cublas/index.html",
+            "https://github.com/ultralytics/ultralytics/issues/16457",
+            "https://github.com/pytorch/pytorch/issues/118349",
+        ),
+    ),
+    Rule(
+        name="cuda-runtime",
+        sees=env("CUDA_* NVIDIA_* NVJITLINK_*"),
+        moves=("launch latency", "kernel choice", "gpu memory", "availability"),
+        phases=_GPU_PHASES,
+        why="The CUDA driver, the container run time or a tool of CUDA reads it before the first kernel.",
+        confirm="Start without it",
+        sources=(
+            _CUDA,
+            "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+        ),
+    ),
+    Rule(
+        name="other-gpu-runtimes",
+        sees=env("HIP_* ROCM_* ROCR_* HSA_* GPU_* AMD_* AITER_* ZE_* SYCL_* TPU_* LIBTPU_* HABANA_* ASCEND_*"),
+        moves=("launch latency", "kernel choice", "gpu memory", "availability", "pcie link"),
+        why="The run time of AMD, Intel, Google, Habana or Ascend devices: copies by SDMA or by kernels, queues, "
+        "kernel libraries, devices that are pretended to be others.",
+        confirm="Start without it",
+        sources=("https://rocm.docs.amd.com/en/latest/reference/env-variables.html",),
+    ),
+    Rule(
+        name="torch-allocator",
+        sees=env(
+            "PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_NO_*_MEMORY_CACHING"
+            " XLA_PYTHON_CLIENT_* TF_FORCE_GPU_ALLOW_GROWTH TF_GPU_ALLOCATOR"
+        ),
+        moves=("gpu memory", "launch latency"),
+        why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
+        "the driver, which waits for the GPU.",
+        confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",
+        sources=("https://docs.pytorch.org/docs/stable/notes/cuda.html", _TORCH_CUDA),
+    ),
+    Rule(
+        name="graph-compiler",
+        sees=env(
+            "TORCH_COMPILE_* TORCHDYNAMO_* TORCHINDUCTOR_* AOT_INDUCTOR_* INDUCTOR_* XLA_* JAX_* TF_XLA* TVM_*"
+            " TILELANG_* PYTORCH_JIT* PYTORCH_NVFUSER*"
+        ),
+        moves=("kernel choice", "launch latency"),
+        why="Whether and how a model is compiled: fused or single kernels, graphs, how long tuning searches and what "
+        "it finds, how often a new shape compiles again.",
+        confirm="TORCH_LOGS=recompiles,graph_breaks once in each state; time per step with the cache warm",
+        sources=(
+            "https://docs.pytorch.org/docs/stable/torch.compiler.html",
+            "https://docs.pytorch.org/docs/stable/torch_environment_variables.html",
+        ),
+    ),
+    Rule(
+        name="triton-compiler",
+        sees=env("TRITON_*"),
+        moves=("kernel choice", "launch latency"),
+        why="Triton's own switches: tuning, interpretation on the host, debugging, warps and pipelining of what it "
+        "compiles.",
+        confirm="Empty TRITON_CACHE_DIR and start without it; compare kernel times of one step",
+        sources=("https://github.com/triton-lang/triton",),
+    ),
+    Rule(
+        name="torch-runtime",
+        sees=env("TORCH_* PYTORCH_* ACCELERATE_* TF_*"),
+        moves=("kernel choice", "cpu time", "launch latency"),
+        phases=_GPU_PHASES,
+        why="A switch of the framework: backends, checks, logging, how libraries are found.",
+        confirm="Start without it",
+        sources=("https://docs.pytorch.org/docs/stable/torch_environment_variables.html",),
+    ),
+)

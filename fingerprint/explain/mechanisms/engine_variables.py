@@ -1,0 +1,143 @@
+"""Variables of inference engines and their kernel libraries."""
+
+from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.variables import env
+
+_VLLM = "https://docs.vllm.ai/en/latest/configuration/env_vars/"
+_SGLANG = "https://docs.sglang.ai/references/environment_variables.html"
+_STEPS = ("prefill", "decode step", "verify step", "start-up", "any work")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="engine-graphs",
+        sees=env(
+            "VLLM_*CUDAGRAPH* VLLM_*CUDA_GRAPH* SGLANG_*CUDA_GRAPH* SGLANG_*CUDAGRAPH* SGL_*CUDA_GRAPH* TRTLLM_*GRAPH*"
+            " VLLM_DISABLE_COMPILE* VLLM_TORCH_COMPILE* VLLM_USE_AOT_COMPILE VLLM_COMPILE_* VLLM_USE_BYTECODE_HOOK"
+            " VLLM_USE_STANDALONE_COMPILE GGML_CUDA_*GRAPHS*"
+        ),
+        moves=("launch latency", "kernel choice", "gpu memory"),
+        why="A step that is one graph costs one launch, one without hundreds, and each graph holds memory. Both signs "
+        "are on record for one variable: 1.6x faster on one machine, a first token several times later on another.",
+        confirm="The engine's log tells which graphs were captured; unset it; trace one decode and one verify step",
+        confirmed=3,
+        sources=(
+            "https://github.com/vllm-project/vllm/issues/49370",
+            "https://github.com/vllm-project/vllm/issues/54677",
+            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
+        ),
+    ),
+    Rule(
+        name="engine-attention",
+        sees=env(
+            "VLLM_ATTENTION_BACKEND VLLM_*FLASHINFER* VLLM_FLASH_ATTN* VLLM_*ATTN* VLLM_*ATTENTION* VLLM_*MLA*"
+            " SGLANG_*ATTN* SGLANG_*ATTENTION* SGLANG_*MLA* TRTLLM_*ATTENTION* TRTLLM_*XQA* TRTLLM_*MMHA* FLASHINFER_*"
+            " FLASH_ATTENTION_* XFORMERS_* FLA_* GGML_CUDA_*FA*"
+        ),
+        moves=("kernel choice",),
+        why="Another kernel for attention, and with FlashInfer for sampling and experts too; where the installed "
+        "version no longer reads the name, the default.",
+        confirm="The engine's log names the backend that was taken; grep the name in the installed package",
+        confirmed=4,
+        sources=(
+            "https://github.com/vllm-project/vllm/issues/50292",
+            "https://github.com/AMD-AGI/Hyperloom/issues/462",
+            "https://github.com/vllm-project/vllm/issues/39965",
+        ),
+    ),
+    Rule(
+        name="engine-matrix-kernels",
+        sees=env(
+            "VLLM_*MOE* VLLM_*GEMM* VLLM_*FP8* VLLM_*FP4* VLLM_*MARLIN* VLLM_*CUTLASS* VLLM_TUNED_CONFIG_FOLDER"
+            " VLLM_ROCM_* SGLANG_*MOE* SGLANG_*GEMM* SGLANG_*FP8* SGLANG_*FP4* SGL_*GEMM* SGLANG_USE_AITER TRTLLM_*MOE*"
+            " TRTLLM_*GEMM* DG_* DEEP_GEMM_* GGML_CUDA_*MMQ* GGML_CUDA_*CUBLAS*"
+        ),
+        moves=("kernel choice",),
+        phases=_STEPS,
+        why="Which kernels multiply experts and quantised weights, and which file of tuned shapes they take: files are "
+        "kept by device and Triton version, and a missing one costs 3 % to 1.7x without an error.",
+        confirm="The log's `Using default MoE config` or like line; unset it, then the same run",
+        confirmed=4,
+        sources=(
+            "https://github.com/sgl-project/sglang/pull/7687",
+            "https://github.com/sgl-project/sglang/pull/24562",
+            "https://github.com/sgl-project/sglang/pull/24281",
+        ),
+    ),
+    Rule(
+        name="engine-speculation",
+        sees=env("VLLM_*SPEC* VLLM_*DRAFT* VLLM_*EAGLE* SGLANG_*SPEC* SGLANG_*DRAFT* SGLANG_*EAGLE* TRTLLM_*SPEC*"),
+        moves=("accept length", "kernel choice", "launch latency"),
+        why="How tokens are drafted and accepted, and whether the draft and verify steps run as graphs.",
+        confirm="Accept length and acceptance rate of the engine's metrics in both states",
+        confirmed=2,
+        sources=("https://github.com/vllm-project/vllm/pull/37667",),
+    ),
+    Rule(
+        name="engine-processes",
+        sees=env(
+            "VLLM_WORKER_MULTIPROC_METHOD VLLM_ENABLE_V1_MULTIPROCESSING VLLM_*QUEUE* VLLM_RINGBUFFER_* VLLM_*SHM*"
+            " VLLM_*RAY* VLLM_*ASYNC* VLLM_*SLEEP* SGLANG_*QUEUE* SGLANG_*SCHEDULER* RAY_*"
+        ),
+        moves=("cpu time", "wake latency", "system calls"),
+        phases=("host latency", "decode step", "verify step", "start-up", "any work"),
+        beside=("process/*/cgroup/cpu_max", "process/*/affinity"),
+        why="How scheduler, workers and the front end are split into processes and wait for each other between steps.",
+        confirm="py-spy dump of the engine's processes during the run, in both states",
+        sources=(_VLLM,),
+    ),
+    Rule(
+        name="cache-offload",
+        sees=env(
+            "LMCACHE_* DYN_* VLLM_KV_* VLLM_*KV_CACHE* SGLANG_*HICACHE* SGLANG_*KV_CACHE* VLLM_CPU_KVCACHE_SPACE"
+            " TRTLLM_*KV*"
+        ),
+        moves=("gpu memory", "host memory bandwidth", "pcie link", "network", "workload"),
+        phases=("prefill", "decode step", "verify step", "host latency", "any work"),
+        why="How large the key-value cache is, where it spills to and who shares it: prompts that are found there cost "
+        "nothing, those that were pushed out are computed again.",
+        confirm="Hit rate, preemptions and cache use of the engine's metrics in both states",
+        confirmed=1,
+        sources=(_VLLM, "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14"),
+    ),
+    Rule(
+        name="vllm-switches",
+        sees=env("VLLM_* Q_SCALE_CONSTANT K_SCALE_CONSTANT V_SCALE_CONSTANT"),
+        moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
+        why="A switch of vLLM. Names come and go with releases, and one that is no longer read does nothing.",
+        confirm="grep the name in vllm/envs.py of the installed version; unset it, then the same run",
+        confirmed=4,
+        sources=(_VLLM, "https://github.com/vllm-project/vllm/issues/50292"),
+    ),
+    Rule(
+        name="sglang-switches",
+        sees=env("SGLANG_* SGL_* IS_H200"),
+        moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
+        why="A switch of SGLang. Names come and go with releases, and one that is no longer read does nothing.",
+        confirm="grep the name in the installed package; unset it, then the same run",
+        confirmed=4,
+        sources=(_SGLANG,),
+    ),
+    Rule(
+        name="tensorrt-llm-switches",
+        sees=env("TRTLLM_* TLLM_*"),
+        moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
+        why="A switch of TensorRT-LLM: kernels, overlap of collectives, how its processes are placed.",
+        confirm="grep the name in the installed package; unset it, then the same run",
+        confirmed=4,
+        sources=("https://nvidia.github.io/TensorRT-LLM/reference/env-variables.html",),
+    ),
+    Rule(
+        name="llama-switches",
+        sees=env("GGML_* LLAMA_* OLLAMA_*"),
+        moves=("kernel choice", "cpu time", "gpu memory", "pcie link", "workload"),
+        why="A switch of llama.cpp or Ollama: backends and buffers, offload, threads, context and how many requests "
+        "run at once. One that kept weights out of a small window of GPU memory made 13.9 tok/s into 36.9; another, "
+        "for peer access, moved nothing.",
+        confirm="The log at the start names devices, buffers and layers; unset it, then the same run",
+        confirmed=4,
+        sources=(
+            "https://github.com/ggml-org/llama.cpp/issues/27097",
+            "https://github.com/noonghunna/club-3090/pull/889",
+        ),
+    ),
+)

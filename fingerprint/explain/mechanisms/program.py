@@ -1,0 +1,128 @@
+"""What runs at all, from which code, with which arguments, and what it is granted beside CPU and memory."""
+
+from fingerprint.explain.mechanisms.graph import Condition, Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="arguments",
+        sees=("process/*/arguments",),
+        moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time", "accept length"),
+        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
+        why="Flags decide the model, batching, graphs (46 to 11 tok/s without), parallelism, offload, size of the "
+        "cache (2 to 13 tok/s), number of threads (2 to 8x) and speculation, where a wrong name means an accept length "
+        "of 1.",
+        confirm="Start with the other run's arguments, one flag at a time; the engine's log tells what took effect",
+        confirmed=15,
+        sources=(
+            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
+            "https://github.com/ollama/ollama/issues/17916",
+            "https://github.com/ggml-org/llama.cpp/pull/18166",
+            "https://github.com/vllm-project/vllm/pull/37667",
+        ),
+    ),
+    Rule(
+        name="program",
+        sees=("process/*/program/path", "process/*/program/sha256"),
+        moves=("code",),
+        why="Other code runs: another release or build, or one that was edited in place under its old name.",
+        confirm="Run the other run's file with everything else as it is",
+        confirmed=6,
+        sources=("https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html",),
+    ),
+    Rule(
+        name="python-environment",
+        sees=("process/*/interpreter/environment",),
+        moves=("code",),
+        beside=("process/*/env/PYTHONPATH", "process/*/env/LD_LIBRARY_PATH"),
+        why="Every package that is imported comes from it: what was upgraded is often not what moved the number, but "
+        "something that came along (Triton, NCCL, cuDNN, FlashInfer).",
+        confirm="pip freeze of both, then swap one package at a time",
+        confirmed=6,
+        sources=(
+            "https://docs.python.org/3/library/venv.html",
+            "https://github.com/vllm-project/vllm/issues/43153",
+            "https://github.com/vllm-project/vllm/issues/44808",
+        ),
+    ),
+    Rule(
+        name="interpreter",
+        sees=(
+            "process/*/interpreter/path",
+            "process/*/interpreter/sha256",
+            "process/*/interpreter/version",
+            "process/*/interpreter/options",
+        ),
+        moves=("cpu time", "code"),
+        phases=("host latency", "decode step", "verify step", "prefill", "start-up", "any work"),
+        why="Releases, builds and switches of the interpreter differ by tens of percent in what runs on the host "
+        "between two steps; GPU kernels do not change.",
+        confirm="pyperformance or the run's own host loop with both interpreters",
+        sources=("https://docs.python.org/3/whatsnew/3.11.html", "https://docs.python.org/3/using/configure.html"),
+    ),
+    Rule(
+        name="commit",
+        sees=("process/*/git/commit", "process/*/git/root"),
+        moves=("code",),
+        why="The code itself is another. An engine's upgrade lost or gained 1.02 to 5.5x; now and then the commit that "
+        "everybody named was innocent, and the bad one came in with it.",
+        confirm="git bisect between the two commits with the run as its test",
+        confirmed=6,
+        sources=(
+            "https://git-scm.com/docs/git-bisect",
+            "https://github.com/sgl-project/sglang/issues/28300",
+        ),
+    ),
+    Rule(
+        name="uncommitted-edits",
+        sees=("process/*/git/dirty",),
+        moves=("code",),
+        beside=("process/*/git/commit",),
+        why="Edits that no commit tells run as well: a hotfix, a debug print on the path of each step.",
+        confirm="git stash, then the same run",
+        sources=("https://git-scm.com/docs/git-diff-index",),
+    ),
+    Rule(
+        name="working-folder",
+        sees=("process/*/cwd",),
+        moves=("code", "storage"),
+        phases=("start-up", "prefill", "decode step", "verify step", "any work"),
+        beside=("process/*/env/PYTHONPATH",),
+        why="Relative names of configurations, caches and modules mean other files, and the folder may lie on another "
+        "disk.",
+        confirm="Start in the other folder with everything else as it is",
+        sources=("https://docs.python.org/3/library/sys_path_init.html",),
+    ),
+    Rule(
+        name="io-priority",
+        sees=("process/*/io_priority",),
+        moves=("storage",),
+        binds=(
+            Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),
+            Condition(facts="usage/main/read_bytes", sign="grew", says="the run read from storage"),
+        ),
+        why="A reader of the idle class gets the disk when nobody else wants it, where the disk's scheduler looks at "
+        "it.",
+        confirm="ionice -c 2 -n 4 for the start; cat /sys/block/DISK/queue/scheduler",
+        sources=("https://docs.kernel.org/block/ioprio.html",),
+    ),
+    Rule(
+        name="locked-memory-limit",
+        sees=("process/*/limits/memlock",),
+        moves=("network", "collective", "pcie link", "availability"),
+        way="more helps",
+        why="Memory that may not be pinned cannot be registered for RDMA or locked against swap: transports fail or "
+        "fall back to copies. The kernel counts no refusals.",
+        confirm="prlimit --memlock=unlimited for the start; VmPin and VmLck in /proc/PID/status",
+        sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
+    ),
+    Rule(
+        name="resource-limits",
+        sees=("process/*/limits", "process/*/limits/*"),
+        moves=("availability", "host memory"),
+        phases=("start-up", "host latency", "any work"),
+        why="Too few open files, threads or address space make a server refuse connections, start fewer workers or "
+        "end. The kernel counts no refusals.",
+        confirm="prlimit with the other run's values for the start; `Too many open files` and like lines in the log",
+        sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
+    ),
+)

@@ -1,0 +1,188 @@
+"""Environment variables that any program reads: of loader, allocator, Python, other run times and the shell."""
+
+from fingerprint.explain.mechanisms.graph import Rule
+
+
+def env(names: str) -> tuple[str, ...]:
+    """Globs of variables of any process of the run, by their names, with blanks between them."""
+    return tuple(f"process/*/env/{name}" for name in names.split())
+
+
+_LOADER = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
+_PYTHON = "https://docs.python.org/3/using/cmdline.html"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="preloaded-libraries",
+        sees=env("LD_PRELOAD LD_AUDIT"),
+        moves=("code", "system calls", "launch latency", "availability"),
+        why="A library that is loaded first stands between the program and CUDA, NCCL or libc. One that shares GPUs "
+        "out intercepted cuMemCreate and made NCCL hang.",
+        confirm="Start without it; /proc/PID/maps tells what is loaded",
+        confirmed=1,
+        sources=(_LOADER, "https://github.com/Project-HAMi/HAMi/issues/2641"),
+    ),
+    Rule(
+        name="library-path",
+        sees=env("LD_LIBRARY_PATH LD_ORIGIN_PATH LD_HWCAP_MASK LD_USE_LOAD_BIAS"),
+        moves=("code", "availability"),
+        why="Another copy of a library is found first: pip's, conda's and the system's libnccl, libcudnn or libcuda "
+        "stand side by side under one name, and without the right one some programs compute on the CPU.",
+        confirm="grep '\\.so' /proc/PID/maps in both runs: path and size of libcuda, libnccl, libcudnn, libcublas",
+        sources=(_LOADER, "https://github.com/ggml-org/llama.cpp/issues/26024"),
+    ),
+    Rule(
+        name="loader-tracing",
+        sees=env("LD_DEBUG LD_PROFILE LD_BIND_NOW LD_BIND_NOT"),
+        moves=("cpu time", "system calls"),
+        phases=("start-up", "host latency", "any work"),
+        why="Symbols are looked up at the start, at each first call, or at every call; tracing writes each look-up "
+        "down.",
+        confirm="Start without it",
+        sources=(_LOADER,),
+    ),
+    Rule(
+        name="heap-allocator",
+        sees=env("MALLOC_* TCMALLOC_* MIMALLOC_* JEMALLOC_* GLIBC_TUNABLES PYTHONMALLOC PYTHONMALLOCSTATS"),
+        moves=("cpu time", "system calls", "host memory", "page size"),
+        phases=("start-up", "host latency", "decode step", "any work"),
+        why="How many arenas threads share, when memory goes back to the kernel and whether it is huge: contention and "
+        "page faults on the host's path, and a resident size that grows.",
+        confirm="Start without it; page faults and system time of the run (usage/main/system) in both",
+        sources=("https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html",),
+    ),
+    Rule(
+        name="python-search-path",
+        sees=env("PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONNOUSERSITE PYTHONSAFEPATH PYTHONSTARTUP"),
+        moves=("code",),
+        why="Another copy of a package is imported, under the same version perhaps: a checkout, a user's site, an "
+        "overlay.",
+        confirm="python -c 'import PACKAGE; print(PACKAGE.__file__)' with both values",
+        sources=(_PYTHON,),
+    ),
+    Rule(
+        name="python-debugging",
+        sees=env("PYTHONDEVMODE PYTHONTRACEMALLOC PYTHONASYNCIODEBUG PYTHONFAULTHANDLER PYTHONPROFILEIMPORTTIME"),
+        moves=("cpu time", "host memory"),
+        phases=("start-up", "host latency", "decode step", "verify step", "any work"),
+        way="less helps",
+        why="Each makes the interpreter check or record more: every allocation, every await, every import.",
+        confirm="Start without it",
+        sources=(_PYTHON,),
+    ),
+    Rule(
+        name="python-bytecode",
+        sees=env("PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX"),
+        moves=("cpu time", "storage"),
+        phases=("start-up", "any work"),
+        why="Without a cache of compiled modules each start compiles all that it imports.",
+        confirm="Start twice and compare the second; find -newer for __pycache__",
+        sources=(_PYTHON,),
+    ),
+    Rule(
+        name="python-runtime",
+        sees=env("PYTHON*"),
+        moves=("cpu time", "system calls"),
+        phases=("start-up", "host latency", "decode step", "verify step", "any work"),
+        why="The interpreter's own switches: unbuffered output is a system call for each line, the hash seed settles "
+        "the order of sets and so keys of caches, -X options choose JIT and GIL.",
+        confirm="Start without it",
+        sources=(_PYTHON,),
+    ),
+    Rule(
+        name="garbage-collected-runtimes",
+        sees=env("GOGC GOMEMLIMIT GODEBUG NODE_OPTIONS JAVA_TOOL_OPTIONS"),
+        moves=("cpu time", "host memory"),
+        phases=("host latency", "start-up", "any work"),
+        why="Size of the heap and pauses of a router, proxy or client that is written in Go, JavaScript or Java.",
+        confirm="Start that program without it and compare time to first token",
+        sources=("https://go.dev/doc/gc-guide", "https://nodejs.org/api/cli.html"),
+    ),
+    Rule(
+        name="runtime-threads",
+        sees=env("GOMAXPROCS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RAYON_* TOKENIZERS_PARALLELISM"),
+        moves=("cpu time",),
+        phases=("host latency", "prefill", "start-up", "any work"),
+        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
+        why="Workers of tokenizers, routers and clients: too few queue up, more than the CPUs that are granted push "
+        "each other off.",
+        confirm="Start with as many as there are CPUs in the cpuset",
+        sources=("https://pkg.go.dev/runtime", "https://docs.libuv.org/en/v1.x/threadpool.html"),
+    ),
+    Rule(
+        name="build-jobs",
+        sees=env("MAX_JOBS MAKEFLAGS NVCC_THREADS TORCHINDUCTOR_COMPILE_THREADS CMAKE_BUILD_PARALLEL_LEVEL"),
+        moves=("cpu time",),
+        phases=("start-up", "any work"),
+        why="How many compilers run at once where kernels are built when a server starts, and how much memory they "
+        "take.",
+        confirm="Start a second time, with the caches warm: then it means nothing",
+        sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
+    ),
+    Rule(
+        name="compilers",
+        sees=env(
+            "CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CPATH LIBRARY_PATH CUDAHOSTCXX NVCC_* CMAKE_BUILD_TYPE"
+            " TORCH_CUDA_ARCH_LIST CUDA_HOME CUDA_PATH"
+        ),
+        moves=("code", "kernel choice"),
+        why="What is built when a server starts (extensions, JIT kernels) comes out other: optimised or not, for this "
+        "GPU or for any.",
+        confirm="Remove the built extensions and start with each value; compare their sizes and flags",
+        sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
+    ),
+    Rule(
+        name="cache-folders",
+        sees=env(
+            "HOME TMPDIR XDG_CACHE_HOME TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR TRITON_HOME CUDA_CACHE_*"
+            " VLLM_CACHE_ROOT VLLM_DISABLE_COMPILE_CACHE FLASHINFER_WORKSPACE_BASE FLASHINFER_*CACHE* DG_JIT_CACHE_DIR"
+            " SGLANG_*CACHE_DIR TORCH_EXTENSIONS_DIR TORCHINDUCTOR_*CACHE JAX_COMPILATION_CACHE_DIR NUMBA_CACHE_DIR"
+        ),
+        moves=("storage", "kernel choice"),
+        why="With an empty cache kernels are compiled and tuned anew: 166 s of one start, JIT within the timed window "
+        "(-10 %), and another draw of the tuning (+-15 % from start to start).",
+        confirm="Start twice with the same folder and compare the second starts; list the folder's age and size",
+        confirmed=2,
+        sources=(
+            "https://github.com/mitchross/talos-argocd-proxmox/pull/1848",
+            "https://github.com/vllm-project/vllm/pull/24605",
+        ),
+    ),
+    Rule(
+        name="hugging-face",
+        sees=env("HF_* TRANSFORMERS_*"),
+        moves=("storage", "network", "code"),
+        phases=("start-up", "prefill", "decode step", "verify step", "any work"),
+        why="Where weights are found or fetched from, online or not, and which paths of transformers are taken.",
+        confirm="HF_HUB_OFFLINE=1 with the weights at hand, then the same start",
+        sources=("https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables",),
+    ),
+    Rule(
+        name="locale",
+        sees=env("LANG LANGUAGE LC_* TZ"),
+        moves=("cpu time",),
+        phases=("host latency", "any work"),
+        why="Sorting, matching and dates follow it: text tools are several times slower outside of C and POSIX; "
+        "libraries of GPUs do not look.",
+        confirm="LC_ALL=C, then the same run",
+        sources=("https://man7.org/linux/man-pages/man7/locale.7.html",),
+    ),
+    Rule(
+        name="program-search-path",
+        sees=("process/*/activation", "process/*/activation/*"),
+        moves=("code",),
+        phases=("start-up", "prefill", "decode step", "verify step", "transfer", "host latency", "any work"),
+        why="Which interpreter, compiler and helper is found by name, and with a Python environment every package.",
+        confirm="command -v python nvcc ptxas gcc with both values",
+        sources=("https://docs.python.org/3/library/venv.html",),
+    ),
+    Rule(
+        name="any-variable",
+        sees=("process/*/env", "process/*/env/*"),
+        moves=("code",),
+        why="A program, a launcher or a plugin may read it; none that this graph knows is named here. A name that the "
+        "installed version does not read does nothing.",
+        confirm="grep -r NAME in the installed packages and the launch script; start without it",
+        sources=("https://github.com/vllm-project/vllm/issues/50292",),
+    ),
+)
