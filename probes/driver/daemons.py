@@ -39,7 +39,7 @@ class Daemon(Section):
         follows=("driver/daemons/*/running",),
     )
     unit: Seen[str] = config(
-        "Whether it will be there after the next boot: enabled, disabled or masked. Whether it runs is told by `running`",
+        "Whether it will be there after the next boot: enabled, disabled or masked. `running` tells of now",
         "links in /etc/systemd/system",
         context=True,
     )
