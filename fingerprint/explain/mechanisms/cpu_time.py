@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         sees=("cpu/idle/states/*/latency", "cpu/idle/states/*/residency"),
         moves=("wake latency",),
         binds=(Condition(facts="cpu/idle/states/*/usage", sign="grew", says="CPUs slept in this state"),),
-        beside=("cpu/idle/states/*/disabled_on", "cpu/idle/resume_latency_limits"),
+        beside=("cpu/idle/states/*/disabled_on", "cpu/idle/resume_latency_limits", "cpu/idle/resume_latency_limits/*"),
         why="Each wait ends with a CPU that has to come out of sleep: 150 to 230 us from C6 made the start of a server "
         "4 to 8 times slower, and no profiler of the CPU shows it.",
         confirm="cpupower idle-set -D 10 (or hold /dev/cpu_dma_latency at 0), then the same run",
@@ -187,7 +187,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="idle-states-off",
-        sees=("cpu/idle/states/*/disabled_on", "cpu/idle/resume_latency_limits"),
+        sees=("cpu/idle/states/*/disabled_on", "cpu/idle/resume_latency_limits", "cpu/idle/resume_latency_limits/*"),
         moves=("wake latency", "cpu clock"),
         why="Without deep states CPUs wake in a microsecond; the power that they no longer save is taken from the "
         "turbo of those at work.",
