@@ -146,7 +146,6 @@ RULES: tuple[Rule, ...] = (
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
         "find no driver (and engines fall back to the CPU), while old ones run on.",
         confirm="nvidia-smi; compare /proc/driver/nvidia/version with the name behind libcuda.so.1; reboot",
-        confirmed=1,
         sources=("https://github.com/pando85/homelab/issues/4110",),
     ),
     Rule(
@@ -231,7 +230,7 @@ RULES: tuple[Rule, ...] = (
         why="Monitoring asks the driver while the work runs: fields of NVLink slowed collectives, queries ten times a "
         "second stalled frames, profiling fields pin or pause counters, and an exporter took 15 to 130 % of a CPU.",
         confirm="systemctl stop nvidia-dcgm (or remove the exporter's pod) for one run",
-        confirmed=4,
+        confirmed=1,
         sources=(
             "https://github.com/microsoft/DLWorkspace/pull/1070",
             f"{OPEN}/issues/953",

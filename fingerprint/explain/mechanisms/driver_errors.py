@@ -75,7 +75,6 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         why="nvidia-peermem lost track of a buffer: what NICs would write to the GPU directly goes through the host.",
         confirm="dmesg for nvidia-peermem; NCCL_DEBUG=INFO for `GDRDMA`; reload the module and repeat",
-        confirmed=1,
         sources=("https://github.com/NVIDIA/nccl/issues/1343",),
     ),
 )

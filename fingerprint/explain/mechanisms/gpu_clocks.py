@@ -156,7 +156,6 @@ RULES: tuple[Rule, ...] = (
         why="Under load P0 is full speed, P2 the computing state of consumer boards, with a lower memory clock; what "
         "stays above that is stuck or limited: 1.35x to 3x. At rest a high number is normal.",
         confirm="nvidia-smi --query-gpu=pstate,clocks.sm,clocks.mem --format=csv -l 1 under load",
-        confirmed=3,
         sources=("https://github.com/c3sr/comm_scope/issues/43", NVML),
     ),
     Rule(

@@ -28,7 +28,6 @@ RULES: tuple[Rule, ...] = (
         "gets. A reboot ends all instances; made anew they have other UUIDs, by which a server no longer finds its "
         "own.",
         confirm="nvidia-smi mig -lgi; nvidia-smi mig -lci; give the process the same profile by its UUID",
-        confirmed=1,
         sources=(MIG,),
     ),
     Rule(
@@ -79,7 +78,6 @@ RULES: tuple[Rule, ...] = (
         why="A virtual GPU gets turns on engines that others use too, and a share of the memory; one that is passed "
         "through is whole, but behind the hypervisor's IOMMU, often without peers.",
         confirm="repeat while the host's other guests are idle, or on bare metal",
-        confirmed=1,
         sources=("https://github.com/NVIDIA/TensorRT-LLM/issues/1861", NVML),
     ),
     Rule(

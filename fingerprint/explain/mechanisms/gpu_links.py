@@ -19,7 +19,7 @@ RULES: tuple[Rule, ...] = (
         why="Each generation doubles what a lane carries: 1.2x to 2x for tensor parallelism and offloaded weights. "
         f"{NO_LINK_NEEDED} At rest a lower generation is how boards save power; Gen2 for 3.5 h of training was not.",
         confirm="cat /sys/bus/pci/devices/ADDRESS/current_link_speed under load; a copy from the host (nvbandwidth)",
-        confirmed=2,
+        confirmed=3,
         sources=(
             "https://github.com/local-inference-lab/rtx6kpro/issues/88",
             "https://github.com/noonghunna/club-3090/issues/356",
@@ -145,7 +145,6 @@ RULES: tuple[Rule, ...] = (
         why="Which link is up and where it leads decides which pairs are joined: a bridge on other boards joins "
         "others, and a half-seated one makes links fail and the first query of NVLink take seconds.",
         confirm="nvidia-smi nvlink --status; nvidia-smi topo -m; p2pBandwidthLatencyTest between each pair",
-        confirmed=1,
         sources=("https://github.com/NVIDIA/nccl/issues/340", NVML),
     ),
     Rule(

@@ -67,7 +67,6 @@ RULES: tuple[Rule, ...] = (
         why="With a GPU that the driver shuts down go its power limit, application clocks and compute mode: what was "
         "set before holds until the last program ends. Of 536 limits watched in a fleet 113 were found raised again.",
         confirm="nvidia-smi -q -d POWER,CLOCK while the work runs, not before it",
-        confirmed=1,
         sources=(
             "https://docs.nvidia.com/deploy/driver-persistence/data-persistence.html",
             "https://github.com/Datura-ai/lium-io/issues/1229",

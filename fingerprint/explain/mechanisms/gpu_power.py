@@ -97,7 +97,6 @@ RULES: tuple[Rule, ...] = (
         why="A unit, a cron job or a rule of udev that calls nvidia-smi sets limits and clock locks again at each "
         "boot; of a clock lock it is the only written trace. A reboot without it put 290 W back to 450 W.",
         confirm="nvidia-smi -rgc, -rmc, and -pl with the default limit: measure; then run what sets them, and measure",
-        confirmed=1,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/769",
             "https://github.com/Datura-ai/lium-io/issues/1229",

@@ -19,10 +19,14 @@ RULES: tuple[Rule, ...] = (
             "nvlink",
         ),
         why="Another product has other clocks, limits, memory and links, and libraries choose other kernels and tuned "
-        "settings by its name and compute capability: variants of one name (NVL, PCIe, SXM) count as others.",
+        "settings by its name: NVL, PCIe and SXM of one name count as others. A changed device order does this unseen.",
         confirm="run both on the same GPU, chosen by its UUID (CUDA_VISIBLE_DEVICES=GPU-...)",
         confirmed=2,
-        sources=("https://github.com/NVIDIA/TensorRT-LLM/issues/8391", NVML),
+        sources=(
+            "https://github.com/gpustack/gpustack/issues/1633",
+            "https://github.com/unslothai/unsloth/issues/11029",
+            "https://github.com/NVIDIA/TensorRT-LLM/issues/8391",
+        ),
     ),
     Rule(
         name="gpu-cores",
@@ -67,7 +71,6 @@ RULES: tuple[Rule, ...] = (
         why="Units of one model differ in leakage and cooling, and so in the clock that they reach within the same "
         "limits: a few per cent, 5 and more over a fleet.",
         confirm="run the same work on both units in turn, on an otherwise idle host",
-        confirmed=1,
         sources=("https://github.com/NVIDIA/nccl-tests/issues/106",),
     ),
     Rule(
@@ -78,7 +81,6 @@ RULES: tuple[Rule, ...] = (
         why="A GPU fell off the bus, is bound to another driver, or was not given to this container: the rest does its "
         "work, with less memory, or nothing starts.",
         confirm="nvidia-smi -L and lspci -d 10de: on both; dmesg for `fallen off the bus`",
-        confirmed=2,
         sources=("https://docs.nvidia.com/deploy/xid-errors/index.html",),
     ),
     Rule(
