@@ -25,8 +25,8 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/confidential_computing/multi_gpu_mode",),
         moves=("collective", "nvlink"),
         beside=("driver/confidential_computing/feature",),
-        why="Under protected PCIe peers trust NVLink and encrypt the bus; in other modes exchange between GPUs goes "
-        "through the host, encrypted.",
+        why="Whether peers may talk over NVLink at all, and encrypted or not: under protected PCIe they do so in the "
+        "clear, and the bus alone is encrypted.",
         confirm="nvidia-smi conf-compute -mgm on both; all_reduce_perf (nccl-tests)",
         sources=(NVML,),
     ),
