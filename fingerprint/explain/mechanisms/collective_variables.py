@@ -81,7 +81,6 @@ RULES: tuple[Rule, ...] = (
         beside=("process/*/affinity",),
         why="What NCCL believes of the machine and where its own threads stand: rings are laid by it.",
         confirm="NCCL_TOPO_DUMP_FILE in both states, then compare the two files",
-        confirmed=8,
         sources=(_NCCL,),
     ),
     Rule(
@@ -91,7 +90,6 @@ RULES: tuple[Rule, ...] = (
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
-        confirmed=8,
         sources=(_NCCL, "https://github.com/NVIDIA/nccl/issues/1716"),
     ),
     Rule(
@@ -113,7 +111,7 @@ RULES: tuple[Rule, ...] = (
         why="Whether an engine reduces by its own kernels or by NCCL, below which size, and how experts exchange "
         "tokens.",
         confirm="The engine's log at the start names the backend; unset it, then the same run",
-        sources=("https://docs.vllm.ai/en/latest/configuration/env_vars/",),
+        sources=("https://docs.vllm.ai/en/stable/configuration/env_vars/",),
     ),
     Rule(
         name="ucx-transports",
@@ -164,6 +162,6 @@ RULES: tuple[Rule, ...] = (
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",
         confirm="Start without it; count the lines that one step writes",
-        sources=(_NCCL, "https://docs.vllm.ai/en/latest/configuration/env_vars/"),
+        sources=(_NCCL, "https://docs.vllm.ai/en/stable/configuration/env_vars/"),
     ),
 )

@@ -1,11 +1,11 @@
 """Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
 _TORCH_CUDA = "https://docs.pytorch.org/docs/stable/cuda_environment_variables.html"
-_GPU_PHASES = ("prefill", "decode step", "verify step", "start-up", "any work")
+_GPU_PHASES: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 
 RULES: tuple[Rule, ...] = (
     Rule(

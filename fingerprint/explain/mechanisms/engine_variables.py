@@ -1,11 +1,11 @@
 """Variables of inference engines and their kernel libraries."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
-_VLLM = "https://docs.vllm.ai/en/latest/configuration/env_vars/"
-_SGLANG = "https://docs.sglang.ai/references/environment_variables.html"
-_STEPS = ("prefill", "decode step", "verify step", "start-up", "any work")
+_VLLM = "https://docs.vllm.ai/en/stable/configuration/env_vars/"
+_SGLANG = "https://docs.sglang.io/references/environment_variables.html"
+_STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -124,7 +124,7 @@ RULES: tuple[Rule, ...] = (
         why="A switch of TensorRT-LLM: kernels, overlap of collectives, how its processes are placed.",
         confirm="grep the name in the installed package; unset it, then the same run",
         confirmed=4,
-        sources=("https://nvidia.github.io/TensorRT-LLM/reference/env-variables.html",),
+        sources=("https://github.com/NVIDIA/TensorRT-LLM",),
     ),
     Rule(
         name="llama-switches",

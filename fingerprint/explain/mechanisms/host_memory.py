@@ -34,7 +34,6 @@ RULES: tuple[Rule, ...] = (
         binds=(
             Condition(facts=f"{_EVENTS}/max", sign="grew", says="the group came to its limit"),
             Condition(facts=f"{_EVENTS}/oom_kill", sign="grew", says="a process of the group was killed"),
-            Condition(facts="usage/main/cgroup/memory_current", sign="reached", says="the group uses all it may"),
         ),
         why="At its limit a group reclaims its own page cache, mapped weights included, then swaps, then is killed.",
         confirm="memory.events of the cgroup before and after the run; raise memory.max",
@@ -47,7 +46,6 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         binds=(
             Condition(facts=f"{_EVENTS}/high", sign="grew", says="threads of the group were slowed down for memory"),
-            Condition(facts="usage/main/cgroup/memory_current", sign="reached", says="the group uses as much"),
         ),
         why="Above it each allocation reclaims and is made to sleep; nothing fails and no log tells it.",
         confirm="memory.events of the cgroup before and after the run; write max to memory.high",
@@ -155,10 +153,7 @@ RULES: tuple[Rule, ...] = (
             "memory/vm/laptop_mode",
         ),
         moves=("storage",),
-        binds=(
-            Condition(facts="usage/main/write_bytes", sign="grew", says="the run wrote"),
-            Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk"),
-        ),
+        binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk"),),
         why="When dirty pages are written and from where on a writer is held to the disk's speed: checkpoints, logs "
         "and compile caches, or a neighbour's writes that compete with reads of weights.",
         confirm="Dirty and Writeback of /proc/meminfo during the run; write the outputs to /dev/shm once",

@@ -96,10 +96,7 @@ RULES: tuple[Rule, ...] = (
         name="io-priority",
         sees=("process/*/io_priority",),
         moves=("storage",),
-        binds=(
-            Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),
-            Condition(facts="usage/main/read_bytes", sign="grew", says="the run read from storage"),
-        ),
+        binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),),
         why="A reader of the idle class gets the disk when nobody else wants it, where the disk's scheduler looks at "
         "it.",
         confirm="ionice -c 2 -n 4 for the start; cat /sys/block/DISK/queue/scheduler",

@@ -52,7 +52,11 @@ RULES: tuple[Rule, ...] = (
         "of the memory on the other socket. Binding after the start left 22 % of the pages remote.",
         confirm="taskset -acp PID and numastat -p PID in both runs; start without it",
         confirmed=2,
-        sources=(_OPENMP, "https://github.com/NVIDIA/TensorRT-LLM/pull/18117"),
+        sources=(
+            _OPENMP,
+            "https://nvidia.github.io/TensorRT-LLM/deployment-guide/configuring-cpu-affinity.html",
+            "https://github.com/NVIDIA/TensorRT-LLM/pull/18117",
+        ),
     ),
     Rule(
         name="cpu-math-kernels",

@@ -180,8 +180,9 @@ RULES: tuple[Rule, ...] = (
         name="any-variable",
         sees=("process/*/env", "process/*/env/*"),
         moves=("code",),
-        why="A program, a launcher or a plugin may read it; none that this graph knows is named here. A name that the "
-        "installed version does not read does nothing.",
+        phases=("start-up", "prefill", "decode step", "verify step", "transfer", "host latency", "any work"),
+        why="A program, a launcher or a plugin may read it. A name that the installed version does not read does "
+        "nothing.",
         confirm="grep -r NAME in the installed packages and the launch script; start without it",
         sources=("https://github.com/vllm-project/vllm/issues/50292",),
     ),
