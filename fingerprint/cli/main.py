@@ -14,7 +14,7 @@ from fingerprint.version import __version__
 
 TASKS: Mapping[str, Sequence[str]] = {
     "Measure": ("run", "metric", "snapshot"),
-    "Compare": ("diff",),
+    "Compare": ("diff", "breakeven"),
     "Look": ("status", "runs", "show", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
     "Fingerprint itself": ("doctor", "noise", "record", "config", "schema", "completion"),

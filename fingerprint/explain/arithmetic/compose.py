@@ -6,7 +6,7 @@ from math import prod
 from fingerprint.explain.arithmetic.clash import contradictions
 from fingerprint.explain.arithmetic.crowd import crowd
 from fingerprint.explain.arithmetic.numbers import Numbers, numbers_of, parts_sum, tokens
-from fingerprint.explain.arithmetic.pays import pays, plain_rate
+from fingerprint.explain.arithmetic.pays import pays, plain_rate, rate_of_other
 from fingerprint.explain.arithmetic.rest import residuals
 from fingerprint.explain.arithmetic.splitting import factors
 from fingerprint.explain.contract import Arithmetic, BreakEven, Factor, MetricChange
@@ -36,28 +36,24 @@ def arithmetic(a: Subject, b: Subject, metrics: Sequence[MetricChange]) -> Arith
 
 
 def _composed(a: Subject, b: Subject, x: Numbers, y: Numbers, moved: bool) -> Arithmetic | None:
-    split, left = factors(x, y), residuals(x, y)
-    plain = plain_rate(x), plain_rate(y)
-    even = tuple(
-        found
-        for found in (
-            pays(x, plain[0] or plain[1], "a", a.name),
-            pays(y, plain[1] or plain[0], "b", b.name),
-        )
-        if found
+    split, left = factors(x, y), residuals(x, y, (a.name, b.name))
+    even = (
+        pays(x, plain_rate(x) or rate_of_other(y, b.name), "a", a.name),
+        pays(y, plain_rate(y) or rate_of_other(x, a.name), "b", b.name),
     )
+    pay = tuple(each for each in even if each)
     clash = (*contradictions(x, "a", a.name), *contradictions(y, "b", b.name))
-    if not (split or left or even or clash):
+    if not (split or left or pay or clash):
         return None
     says = (
         *(each.says for each in clash),
         *(_split_in_words(split) if moved and not clash else ()),
-        *_even_in_words(even),
+        *_even_in_words(pay),
         *_left_in_words([each.says for each in left if each.says]),
     )
-    identities = tuple(dict.fromkeys((*_identities(x), *_identities(y), *(each.formula for each in even))))
+    identities = tuple(dict.fromkeys((*_identities(x), *_identities(y), *(each.formula for each in pay))))
     return Arithmetic(
-        identities=identities, factors=split, residuals=left, break_even=even, contradictions=clash, says=says
+        identities=identities, factors=split, residuals=left, break_even=pay, contradictions=clash, says=says
     )
 
 

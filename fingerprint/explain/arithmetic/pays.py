@@ -1,5 +1,7 @@
 """From which accept length on speculation pays."""
 
+from msgspec.structs import replace
+
 from fingerprint.explain.arithmetic.identities import break_even, throughput
 from fingerprint.explain.arithmetic.numbers import ONE, Number, Numbers, cycle, is_plain
 from fingerprint.explain.contract import BreakEven
@@ -15,6 +17,12 @@ def plain_rate(numbers: Numbers) -> Number | None:
         return found
     step = numbers.get("decode") or (numbers.get("token") if is_plain(numbers) else None)
     return ONE / step if step else None
+
+
+def rate_of_other(numbers: Numbers, name: str) -> Number | None:
+    """The same as told by another run, `name`, and so named."""
+    found = plain_rate(numbers)
+    return replace(found, name=f"{found.name} of {name}") if found else None
 
 
 def pays(numbers: Numbers, baseline: Number | None, side: str, name: str) -> BreakEven | None:

@@ -25,10 +25,13 @@ class _Left(NamedTuple):
         return self.ms >= _TOLD * 1000 * self.whole.value
 
 
-def residuals(x: Numbers, y: Numbers) -> tuple[Residual, ...]:
-    """What each side's whole is longer than its parts; one line where both were reckoned from the same numbers."""
+def residuals(x: Numbers, y: Numbers, names: tuple[str, str]) -> tuple[Residual, ...]:
+    """What each side's whole is longer than its parts; one line where both were reckoned from the same numbers.
+
+    names: of the sides, empty where there is only one.
+    """
     a, b = ({(left.whole.name, left.parts.name): left for left in _left(side)} for side in (x, y))
-    return tuple(_residual(a.get(names), b.get(names)) for names in dict.fromkeys((*a, *b)))
+    return tuple(_residual(a.get(key), b.get(key), names) for key in dict.fromkeys((*a, *b)))
 
 
 def _left(numbers: Numbers) -> Iterator[_Left]:
@@ -41,12 +44,12 @@ def _left(numbers: Numbers) -> Iterator[_Left]:
         yield _Left(seen, inner, f", {first.name} perhaps among it" if first else "")
 
 
-def _residual(a: _Left | None, b: _Left | None) -> Residual:
+def _residual(a: _Left | None, b: _Left | None, names: tuple[str, str]) -> Residual:
     """Said of what is more than rounding; what is below 0 beyond that is a contradiction, and told as one."""
     one = a or b
     assert one is not None
     leave = "leave" if " + " in one.parts.name else "leaves"
-    says = f"{one.parts.name} {leave} {_words(a, b)} of {one.whole.name}{one.perhaps}"
+    says = f"{one.parts.name} {leave} {_words(a, b, names)} of {one.whole.name}{one.perhaps}"
     return Residual(
         whole=one.whole.name,
         parts=one.parts.name,
@@ -57,11 +60,11 @@ def _residual(a: _Left | None, b: _Left | None) -> Residual:
     )
 
 
-def _words(a: _Left | None, b: _Left | None) -> str:
+def _words(a: _Left | None, b: _Left | None, names: tuple[str, str]) -> str:
     if a and b and min(a.ms, b.ms) >= 0:
         return quantities(_three(a.ms), _three(b.ms), "ms")
-    told = [(side, left.ms) for side, left in (("A", a), ("B", b)) if left and left.ms >= 0]
-    return " and ".join(f"{quantity(_three(ms), 'ms')} in {side}" for side, ms in told)
+    told = [(name, left.ms) for name, left in zip(names, (a, b), strict=True) if left and left.ms >= 0]
+    return " and ".join(f"{quantity(_three(ms), 'ms')}{f' in {name},' if name else ''}" for name, ms in told)
 
 
 def _three(number: float) -> float:
