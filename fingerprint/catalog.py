@@ -116,9 +116,16 @@ def _meets(pattern: Sequence[str], declared_segments: Sequence[str]) -> bool:
         )
     return (
         bool(declared_segments)
-        and (declared_segments[0] == "*" or parse_glob(pattern[0]).matches(FactPath(declared_segments[:1])))
+        and _names(pattern[0], declared_segments[0])
         and _meets(pattern[1:], declared_segments[1:])
     )
+
+
+def _names(segment: str, declared_segment: str) -> bool:
+    """Declared names hold nothing that is escaped in a pattern."""
+    if declared_segment in ("*", segment):
+        return True
+    return "*" in segment and parse_glob(segment).matches(FactPath((declared_segment,)))
 
 
 Row = tuple[str, str]

@@ -25,14 +25,19 @@ LAST = "Resources and phases"
 def page() -> str:
     parts = [HEAD.format(count=len(rules())), *contents(), ""]
     for title, declared in themes().items():
-        parts += [f"## {title}\n", *("\n".join(about(rule)) for rule in declared)]
+        parts += [f"## {short(title)}\n\n{title}.\n", *("\n".join(about(rule)) for rule in declared)]
     return "\n".join([*parts, f"## {LAST}\n", "Which phases wait for a resource, and why.\n", *table(), ""])
 
 
 def contents() -> Iterator[str]:
     for title, declared in themes().items():
-        yield f"- [{title}](#{anchor(title)}): {', '.join(f'[{rule.name}](#{rule.name})' for rule in declared)}"
+        links = ", ".join(f"[{rule.name}](#{rule.name})" for rule in declared)
+        yield f"- [{short(title)}](#{anchor(short(title))}): {links}"
     yield f"- [{LAST}](#{anchor(LAST)})"
+
+
+def short(title: str) -> str:
+    return re.split("[:,.]", title)[0]
 
 
 def anchor(title: str) -> str:
@@ -49,7 +54,9 @@ def lines(rule: Rule) -> Iterator[str]:
     yield f"sees {quoted(rule.sees)}"
     yield f"moves *{', '.join(rule.moves)}*; {WAYS[rule.way]}"
     yield f"reaches {', '.join(phases_of(rule))}"
-    yield from (f"binds only where {marked(condition(one), one.facts)}" for one in rule.binds)
+    if rule.binds:
+        seen = [f"\n  - {marked(condition(one), one.facts)}" for one in rule.binds]
+        yield f"binds only where one of these is seen:{''.join(seen)}"
     if rule.bound:
         yield f"explains {marked(bound(rule.bound), rule.bound.facts)}"
     if rule.beside:

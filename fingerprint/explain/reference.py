@@ -81,8 +81,8 @@ def condition(condition: Condition) -> str:
 def bound(bound: Bound | None) -> str:
     if bound is None:
         return NO_BOUND
-    measure = "the ratio of" if bound.by == "ratio" else "the ratio, as seen in both runs, of"
-    return f"at most {measure} {bound.facts}: {bound.says}"
+    measure = "by the values of" if bound.by == "ratio" else "by what both runs saw of"
+    return f"{bound.says} ({measure} {bound.facts})"
 
 
 def incidents(rule: Rule) -> str:
