@@ -121,6 +121,7 @@ def _answers(
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
+        blind=(),
         next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown), suspects),
     )
 

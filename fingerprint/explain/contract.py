@@ -186,13 +186,24 @@ class Range(Contract, frozen=True):
     unit: str
 
 
+class Beside(Contract, frozen=True):
+    """A fact that decides together with a suspect, and was equal in both. fact: a path, or a glob of several that are
+    all alike. says: why it decides."""
+
+    fact: str
+    value: Any
+    unit: str
+    says: str
+
+
 class Suspect(Contract, frozen=True):
     """One changed state that can have moved the number.
 
     facts: paths or globs. on: how many of how many devices, or empty. score: 0..1, orders the suspects; parts: what it
     is made of. rules: mechanisms by which it leads to the number (`fingerprint explain RULE`); reaches: false where it
     is known to lead elsewhere only. explains: of the change, at most so much; null for the reason in explains_why_not.
-    consequences: facts whose change follows from this one. bracket: times between which it changed.
+    beside: what decides with it without having changed. consequences: facts whose change follows from this one.
+    bracket: times between which it changed. confirm: the cheapest experiment that tells whether it is the cause.
     """
 
     rank: int
@@ -211,9 +222,11 @@ class Suspect(Contract, frozen=True):
     mechanism: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     against: tuple[Evidence, ...]
+    beside: tuple[Beside, ...]
     consequences: tuple[str, ...]
     bracket: tuple[str, str] | None
     check: str
+    confirm: str
     restore: str | None
 
 
@@ -239,8 +252,13 @@ class ChangedFact(Contract, frozen=True):
 
 
 class Group(Contract, frozen=True):
+    """Of one area. devices: how many of both were compared, 0 where it has none. themes: of which every fact that was
+    seen at all was equal, by the words of a reader."""
+
     title: str
     facts: int
+    devices: int
+    themes: tuple[str, ...]
     says: str
 
 
@@ -256,13 +274,22 @@ class Unknown(Contract, frozen=True):
     """What has no value on one side or both: a fact, a glob of several alike, or a section that failed whole.
 
     a, b: `seen`, the gap's code, the section's outcome, or `too few samples`. facts: how many the line stands for.
+    rules: mechanisms that lead from it to the metric that moved; only of what could have been read.
     """
 
     fact: str
     a: str
     b: str
     facts: int
+    rules: tuple[str, ...]
     says: str
+
+
+class Blind(Contract, frozen=True):
+    """What no probe can see and what can move such a metric, and where to look for it."""
+
+    what: str
+    look: str
 
 
 class During(Contract, frozen=True):
@@ -326,7 +353,7 @@ class Diff(Contract, frozen=True):
     """`fingerprint diff --format json`. headline: the answer in one sentence.
 
     own_noise: None where nothing was learned of a host that both share. arithmetic: None where metrics say nothing of
-    each other.
+    each other. blind: told where a metric moved and nothing likely was found.
     """
 
     schema: Literal["fingerprint.diff/1"]
@@ -346,4 +373,5 @@ class Diff(Contract, frozen=True):
     intended: tuple[ChangedFact, ...]
     ruled_out: RuledOut
     not_known: tuple[Unknown, ...]
+    blind: tuple[Blind, ...]
     next: tuple[str, ...]

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Any
 
 from fingerprint.diff.changes import Change, Folded, Unsteady
-from fingerprint.explain.contract import ChangedFact, Suspect, moment
+from fingerprint.explain.contract import Beside, ChangedFact, Suspect, moment
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
@@ -19,7 +19,9 @@ _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
 
 
-def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, b: Subject) -> Suspect:
+def suspect_of(
+    rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, b: Subject, beside: tuple[Beside, ...] = ()
+) -> Suspect:
     change = ranked.change.first
     return Suspect(
         rank=rank,
@@ -38,9 +40,11 @@ def suspect_of(rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, 
         mechanism=(change.fact.why,),
         evidence=ranked.evidence,
         against=ranked.against,
+        beside=beside,
         consequences=tuple(followers),
         bracket=bracket(change, a, b),
         check=check(ranked.change),
+        confirm=ranked.rules[0].confirm if ranked.rules else "",
         restore=restore(ranked.change),
     )
 

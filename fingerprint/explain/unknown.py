@@ -35,7 +35,7 @@ REMEDIES = {
 
 def ruled_out(changes: Changes) -> RuledOut:
     groups = tuple(
-        Group(title=area, facts=count, says="seen equal in both")
+        Group(title=area, facts=count, devices=0, themes=(), says="seen equal in both")
         for area, count in sorted(changes.ruled_out.items(), key=lambda item: (-item[1], item[0]))
     )
     absent = tuple(sorted(str(u.key.path(u.names)) for u in changes.not_known if _in_neither(u)))
@@ -131,7 +131,12 @@ def _told(group: Sequence[_Line]) -> Unknown:
     first, facts = group[0], sum(line.facts for line in group)
     path = starred([line.of.key.path(line.of.names) for line in group])
     return Unknown(
-        fact=f"{path}/**" if first.facts > 1 else path, a=first.of.a, b=first.of.b, facts=facts, says=_says(first.of)
+        fact=f"{path}/**" if first.facts > 1 else path,
+        a=first.of.a,
+        b=first.of.b,
+        facts=facts,
+        rules=(),
+        says=_says(first.of),
     )
 
 

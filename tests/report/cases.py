@@ -67,8 +67,8 @@ def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspe
     empty = {
         "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
         "reaches": True, "explains": None,
-        "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "consequences": (),
-        "bracket": None, "check": "", "restore": None,
+        "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "beside": (),
+        "consequences": (), "bracket": None, "check": "", "confirm": "", "restore": None,
     }  # fmt: skip
     return Suspect(**{"rank": rank, "facts": (fact,), "before": before, "after": after} | empty | more)
 
@@ -87,9 +87,10 @@ def diff(headline: str, **more: Any) -> Diff:
         "arithmetic": None, "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (),
         "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
-            Group(title="kernel", facts=1290, says=""), Group(title="cpu", facts=622, says=""),
+            Group(title="kernel", facts=1290, devices=0, themes=(), says=""),
+            Group(title="cpu", facts=622, devices=0, themes=(), says=""),
         ), absent=("cpu/frequency/bios_limit", "kernel/livepatches")),
-        "not_known": (), "next": (),
+        "not_known": (), "blind": (), "next": (),
     }  # fmt: skip
     return Diff(**{"schema": SCHEMA, "headline": headline} | empty | more)
 
@@ -123,9 +124,9 @@ ONE_SUSPECT = diff(
         changed("usage/main/threads", 8, 1, follows="process/main/env/OMP_NUM_THREADS", suspect=1),
     ),
     not_known=(
-        Unknown(fact="memory/slab_merge", a="denied", b="denied", facts=1, says=""),
-        Unknown(fact="kernel/modules", a="absent", b="absent", facts=1, says=""),
-        Unknown(fact="kernel/debug", a="denied", b="denied", facts=1, says=""),
+        Unknown(fact="memory/slab_merge", a="denied", b="denied", facts=1, rules=(), says=""),
+        Unknown(fact="kernel/modules", a="absent", b="absent", facts=1, rules=(), says=""),
+        Unknown(fact="kernel/debug", a="denied", b="denied", facts=1, rules=(), says=""),
     ),
     next=("Run it again with OMP_NUM_THREADS=8: fingerprint run --name run-C -- python serve.py --tp 8",),
 )  # fmt: skip
@@ -198,10 +199,10 @@ EVERYTHING = diff(
     ),
     intended=(changed("process/main/env/BATCH", "8", "16"),),
     not_known=(
-        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", facts=1, says=HUNG) for n in range(5)),
-        Unknown(fact="gpu/*/**", a="asleep", b="asleep", facts=286, says="reading would have woken it"),
-        Unknown(fact="gpu/0000:65:00.0/clocks/sm", a="seen", b="too few samples", facts=1, says=FEW),
-        Unknown(fact="driver", a="not_read", b="seen", facts=1, says="run-A is older than this area"),
+        *(Unknown(fact=f"kernel/part{n}", a="seen", b="timed_out", facts=1, rules=(), says=HUNG) for n in range(5)),
+        Unknown(fact="gpu/*/**", a="asleep", b="asleep", facts=286, rules=(), says="reading would have woken it"),
+        Unknown(fact="gpu/0000:65:00.0/clocks/sm", a="seen", b="too few samples", facts=1, rules=(), says=FEW),
+        Unknown(fact="driver", a="not_read", b="seen", facts=1, rules=(), says="run-A is older than this area"),
     ),
     next=("Set the power limit back: nvidia-smi -pl 600", "Run run-B's command again and compare."),
 )  # fmt: skip
