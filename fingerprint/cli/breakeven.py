@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,12 @@ from fingerprint.trouble import Trouble
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.explain.arithmetic.numbers import Number, Numbers
+    from fingerprint.explain.arithmetic.quantities import Quantity
 
-_QUANTITY = re.compile(r"\s*([0-9.eE+-]+)\s*([a-zA-Z/]*)\s*")
+QUANTITIES: Mapping[str, "Quantity"] = {
+    "accept": "accept length", "cycle": "cycle", "draft": "draft", "verify": "verify", "overhead": "overhead",
+}  # fmt: skip
+_NUMBER = re.compile(r"\s*([0-9.eE+-]+)\s*([a-zA-Z/]*)\s*")
 
 
 class Measured(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -28,7 +33,7 @@ class Measured(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self._example = example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = _QUANTITY.fullmatch(str(value))
+        found = _NUMBER.fullmatch(str(value))
         if found is None or found[2] not in self._units:
             self.fail(f"{value!r} is no {self._what}: write it as {self._example}", param, ctx)
         try:
@@ -87,24 +92,23 @@ def command(
 
 def _answer(
     invocation: "Invocation", run: str | None, other: str | None, baseline: float | None, given: dict[str, float | None]
-) -> Any:
+) -> Mapping[str, Any]:
     from fingerprint.explain.arithmetic.breakeven import document, supposed
-    from fingerprint.explain.arithmetic.numbers import cycle, exact
-
-    measured = _measured(invocation, run) if run else {}
-    numbers = supposed(measured, _given(given))
-    who = run or "given"
-    if cycle(numbers) is None or not numbers.keys() & {"accept length", "cycle", "verify"}:
-        raise Trouble(_no_cycle(run, measured))
-    rate = exact("baseline", baseline) if baseline else _baseline(invocation, run, other, measured)
-    return document(numbers, rate, who)
-
-
-def _given(given: dict[str, float | None]) -> "Numbers":
     from fingerprint.explain.arithmetic.numbers import exact
 
-    names = {"accept": "accept length"}
-    return {names.get(name, name): exact(name, value) for name, value in given.items() if value}  # type: ignore[misc]
+    measured = _measured(invocation, run) if run else {}
+    rate = exact("baseline", baseline) if baseline else _baseline(invocation, run, other, measured)
+    instead = _given(given)
+    answer = document(supposed(measured, instead), rate, run or "given")
+    if answer is None:
+        raise Trouble(_no_cycle(run if not instead else None, measured))
+    return answer
+
+
+def _given(given: Mapping[str, float | None]) -> "Numbers":
+    from fingerprint.explain.arithmetic.numbers import exact
+
+    return {QUANTITIES[name]: exact(name, value) for name, value in given.items() if value}
 
 
 def _measured(invocation: "Invocation", run: str) -> "Numbers":
@@ -126,7 +130,7 @@ def _baseline(invocation: "Invocation", run: str | None, other: str | None, meas
     whose = other or run
     found = rate_of_other(_measured(invocation, other), other) if other else plain_rate(measured)
     if found is None and whose is None:
-        raise Trouble("breakeven needs the throughput without speculation: --baseline 82")
+        raise Trouble("breakeven needs the throughput without speculation: --baseline 82; or a RUN and a BASELINE_RUN")
     if found is None:
         told = "throughput, tpot_ms or decode_ms of a run without speculation, or decode_ms of one with it"
         raise Trouble(f"{whose} does not tell its throughput without speculation ({told}): give --baseline 82")
@@ -135,7 +139,9 @@ def _baseline(invocation: "Invocation", run: str | None, other: str | None, meas
 
 def _no_cycle(run: str | None, measured: "Numbers") -> str:
     if run is None:
-        return "breakeven needs the time of a cycle: --cycle 30ms, or its parts, --verify among them; or a RUN"
+        return (
+            "breakeven needs the time of a cycle: --cycle 30ms, or its parts, --verify among them; or a RUN that has it"
+        )
     there = ", ".join(number.name for number in measured.values()) or "none"
     return (
         f"{run} does not tell the time of a cycle (cycle_ms, verify_ms, or accept_length with throughput): give "

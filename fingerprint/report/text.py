@@ -6,6 +6,8 @@ the number left out is said; the JSON holds all.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -30,7 +32,7 @@ from fingerprint.words import before_after, growth, in_words, quantities, quanti
 
 SHOWN = 12
 REMARKS = 5
-SENTENCES = 3
+SENTENCES = 4  # lines of them on 80 columns
 UNKNOWN = 6
 SEEN = 5
 DEVICES = 4
@@ -115,8 +117,9 @@ def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.arithmetic:
         yield heading("Arithmetic")
         says = diff.arithmetic.says
-        yield from map(indented, says[:SENTENCES])
-        yield from _left_out(len(says), SENTENCES)
+        shown = sum(1 for lines in accumulate(ceil(len(words) / 78) for words in says) if lines <= SENTENCES) or 1
+        yield from map(indented, says[:shown])
+        yield from _left_out(len(says), shown)
 
 
 def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -26,7 +26,7 @@ def test_a_time_has_its_unit(fingerprint: Cli, cycle: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("", "needs the time of a cycle: --cycle 30ms"),
+        ("", "needs the throughput without speculation: --baseline 82; or a RUN"),
         ("--baseline 82", "needs the time of a cycle: --cycle 30ms"),
         ("--baseline 82 --draft 3ms", "--verify among them"),
         ("--cycle 30ms", "needs the throughput without speculation: --baseline 82"),
@@ -81,6 +81,7 @@ def test_two_runs_tell_it_and_an_option_stands_in_place_of_what_was_measured(run
 
 def test_a_run_that_does_not_tell_enough_is_refused(runs: Cli) -> None:
     assert "spec does not tell its throughput without speculation" in runs("breakeven", "spec", status=2).stderr
+    assert "--verify among them" in runs("breakeven", "spec", "plain", "--draft", "3ms", status=2).stderr
     assert "plain does not tell the time of a cycle" in runs("breakeven", "plain", status=2).stderr
     both = runs("breakeven", "spec", "plain", "--baseline", "82", status=2).stderr
     assert "leave one out" in both

@@ -28,11 +28,11 @@ def _only(numbers: Numbers, *kept: str) -> Numbers:
     return {quantity: number for quantity, number in numbers.items() if quantity in kept}
 
 
-def document(numbers: Numbers, baseline: Number, run: str) -> Mapping[str, Any]:
-    """Of numbers that tell a cycle. run: whose they are, or `given`. Raises ValueError where they tell none."""
+def document(numbers: Numbers, baseline: Number, run: str) -> Mapping[str, Any] | None:
+    """None where the numbers do not tell the time of a cycle. run: whose they are, or `given`."""
     even = pays(numbers, baseline, "", run)
     if even is None:
-        raise ValueError(f"{run}: no cycle time can be told")
+        return None
     left = residuals({}, numbers, ("", ""))
     clash = contradictions(numbers, "", run)
     return {

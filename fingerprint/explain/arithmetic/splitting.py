@@ -68,8 +68,10 @@ def _laid(whole: Number, numbers: Numbers, x: Numbers, y: Numbers) -> Laid:
     parts = _parts(numbers, x, y)
     if is_plain(x) and is_plain(y):
         return {**parts, OUTSIDE_STEP: residual(whole.value, list(parts.values()))}
-    cycle = numbers["cycle"] if "cycle" in x and "cycle" in y else whole
-    laid = {**parts, REST if parts else "in the cycle": residual(cycle.value, list(parts.values()))}
+    measured = "cycle" in x and "cycle" in y
+    cycle = numbers["cycle"] if measured else whole
+    rest = REST if parts else x["cycle"].name if measured else "cycle"
+    laid = {**parts, rest: residual(cycle.value, list(parts.values()))}
     return laid if cycle is whole else {**laid, OUTSIDE: whole.value - cycle.value}
 
 

@@ -51,6 +51,16 @@ def test_a_fall_is_split_into_its_causes() -> None:
     assert found.contradictions == ()
 
 
+def test_a_cycle_without_parts_is_split_into_itself_and_what_passes_outside_of_it() -> None:
+    a = side("A", throughput=80.0, accept_length=2.0, cycle_ms=20.0)
+    b = side("B", throughput=50.0, accept_length=2.0, cycle_time_ms=30.0)
+    found = told(a, b)
+    assert [(it.name, round(it.a, 6), round(it.b, 6)) for it in found.factors if it.part_of] == [
+        ("cycle_ms", 20, 30), ("outside the cycle", 5, 10),
+    ]  # fmt: skip
+    assert "Of throughput x 0.62: cycle_ms 67 %, outside the cycle 33 %." in found.says
+
+
 def test_what_no_part_accounts_for_is_stated() -> None:
     (left,) = told(side("A", **THURSDAY), side("B", **FRIDAY)).residuals
     assert left.a == pytest.approx(2000 / 94 - 19)
@@ -186,14 +196,15 @@ def test_prefill_may_be_what_passes_outside_the_cycle() -> None:
     assert left.says == "cycle_ms leaves 10 -> 10 ms of accept_length / throughput, ttft_ms perhaps among it"
 
 
-def test_the_text_shows_the_first_sentences_and_says_how_many_are_left_out() -> None:
+def test_the_text_shows_four_lines_and_says_how_many_sentences_are_left_out() -> None:
     off = THURSDAY | {"plain_throughput": 200.0, "cycle_ms": 10.0}
     diff = explained(side("A", **off), side("B", **off))
     assert diff.arithmetic is not None
-    text = " ".join(render(diff).partition("\nArithmetic\n")[2].partition("\n\n")[0].split())
-    assert len(diff.arithmetic.says) > 3
-    assert text.startswith(" ".join(diff.arithmetic.says[:3]))
-    assert f"and {len(diff.arithmetic.says) - 3} more" in text
+    lines = render(diff).partition("\nArithmetic\n")[2].partition("\n\n")[0].splitlines()
+    says = diff.arithmetic.says
+    assert len(lines) == 5
+    assert " ".join(" ".join(lines[:4]).split()) == f"{says[0]} {says[1]}"
+    assert lines[4].strip() == f"and {len(says) - 2} more, all in --format json"
 
 
 TIMES = st.floats(0.1, 100)
