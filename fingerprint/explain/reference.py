@@ -122,7 +122,9 @@ def _in_short(rule: Rule) -> str:
 
 
 def _unseen(fact: CatalogFact) -> str:
-    return "none: context for other facts" if fact.context else "none sees it"
+    if fact.context:
+        return "none: context for other facts"
+    return "none: evidence, no cause by itself" if fact.kind in ("counter", "telemetry") else "none sees it"
 
 
 def _seeing(pattern: str, fact: CatalogFact) -> tuple[Rule, ...]:

@@ -112,6 +112,12 @@ def test_completion_offers_verbs_runs_attempts_facts_rules_and_areas(fingerprint
     assert completed(fingerprint, "snapshot", "--area", "c") == ["cpu"]
 
 
+def test_a_rule_is_explained_by_its_name_and_a_misspelt_one_is_answered_with_the_nearest(fingerprint: Cli) -> None:
+    assert fingerprint("explain", "power-limit").stdout.startswith("power-limit\n")
+    refused = fingerprint("explain", "powr-limit", status=2)
+    assert "Nearest rules: power-limit" in refused.stderr
+
+
 def test_completion_is_silent_where_the_settings_are_refused(fingerprint: Cli) -> None:
     fingerprint.env["FINGERPRINT_BUDGET_S"] = "soon"
     assert completed(fingerprint, "show", "run") == []

@@ -71,6 +71,12 @@ def test_a_key_is_told_of_the_rules_that_see_this_key_alone() -> None:
     assert {*threads.splitlines(), *protocol.splitlines()} <= set(whole.splitlines())
 
 
+def test_evidence_is_told_to_be_no_cause() -> None:
+    told = parts(explain("gpu/*/clocks_event_reasons_counters/sw_power_cap"))
+    assert told["Mechanisms"] == "none: evidence, no cause by itself"
+    assert "power-limit" in told["Evidence"]
+
+
 def test_context_is_told_to_be_context() -> None:
     context = next(
         fact for fact in catalog.facts() if fact.context and not rules_of(parse_path(fact.path.replace("*", "x")))
