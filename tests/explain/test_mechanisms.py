@@ -15,7 +15,7 @@ from fingerprint.catalog import CatalogFact
 from fingerprint.explain import mechanisms
 from fingerprint.explain.mechanisms import THEMES, phases_of, rule, rules, rules_of, themes
 from fingerprint.explain.mechanisms.graph import SERVES, Phase, Resource, Rule
-from probes.kit.paths import FactPath, Glob
+from probes.kit.paths import FactPath, Glob, parse_path
 
 FOLDER = Path(mechanisms.__file__).parent
 AWAITING: Mapping[Resource, str] = {}
@@ -199,3 +199,19 @@ def test_the_index_finds_what_a_search_through_all_rules_finds(glob: str, names:
 
 def filled(part: str, names: list[str], at: int) -> list[str]:
     return names if part == "**" else [part.replace("*", names[at % len(names)])]
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "last"),
+    [
+        ("process/main/env/OMP_NUM_THREADS", "omp-threads", "any-variable"),
+        ("kernel/modules/nvidia/version", "gpu-module", "kernel-module"),
+    ],
+)
+def test_the_rule_of_the_thing_itself_comes_before_the_rule_of_its_kind(path: str, first: str, last: str) -> None:
+    names = [one.name for one in rules_of(parse_path(path))]
+    assert (names[0], names[-1]) == (first, last)
+
+
+def test_what_no_rule_sees_has_none() -> None:
+    assert rules_of(parse_path("memory/available")) == rules_of(parse_path("warp/drive")) == ()

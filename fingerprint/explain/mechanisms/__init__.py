@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Set
 from functools import cache, lru_cache
 from importlib import import_module
+from operator import itemgetter
 from typing import get_args
 
 from fingerprint.explain.mechanisms.graph import SERVES, Phase, Rule
@@ -75,12 +76,9 @@ def _by_name() -> Mapping[str, Rule]:
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
     """The rules that see the fact, those with the most specific globs first."""
     shelved = _shelved()
-    found: dict[str, Rule] = {}
-    seen = [(glob, rule) for shelf in _shelves(path) for glob, rule in shelved.get(shelf, ())]
-    for glob, rule in sorted(seen, key=lambda one: (_breadth(one[0]), one[1].name)):
-        if parse_glob(glob).matches(path):
-            found.setdefault(rule.name, rule)
-    return tuple(found.values())
+    near = (one for shelf in _shelves(path) for one in shelved.get(shelf, ()))
+    seeing = [(_breadth(glob), rule.name, rule) for glob, rule in near if parse_glob(glob).matches(path)]
+    return tuple({name: rule for _, name, rule in sorted(seeing, key=itemgetter(0, 1))}.values())
 
 
 @lru_cache(maxsize=1)
