@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -35,10 +35,6 @@ def globs_of(one: Rule) -> Iterator[str]:
     yield from (condition.facts for condition in one.binds)
     if one.bound:
         yield one.bound.facts
-
-
-def named(names: Iterable[object]) -> list[str]:
-    return [str(name) for name in names]
 
 
 # The registry.
