@@ -12,6 +12,7 @@ from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.bounds import left_over
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
+from fingerprint.explain.decisive import Unchanged
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
@@ -30,6 +31,7 @@ from fingerprint.runs.effective import Samples
 from fingerprint.runs.run import Run
 
 ExitOn = Literal["any", "facts", "metrics", "nothing"]
+FIRST = 3
 
 
 def explain(
@@ -83,17 +85,11 @@ class _Found(NamedTuple):
     own: OwnNoise | None
 
 
-def _answers(
-    a: Subject,
-    b: Subject,
-    found: _Found,
-    metrics: tuple[MetricChange, ...],
-    known: ProbeOf,
-) -> Diff:
+def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
     ranked = held_against(rank(changes, found.grown, found.seen, metrics), a, b, known)
-    suspects = _suspects((*changes.changes, *found.grown), ranked, a, b)
+    suspects = _suspects(found, ranked, a, b, known)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
@@ -101,11 +97,12 @@ def _answers(
     ruled, unknown = ruled_out(changes), not_known(changes, known)
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = over_devices(found.apart.during, found.seen, known)
-    meanwhile = under_load(during, found.seen) + told_first(held)
+    start = foreword(a, b, same, metrics, moved(changes))
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
+    meanwhile = under_load(during, found.seen) + told_first(held)
     return Diff(
         schema=SCHEMA,
-        headline=headline(foreword(a, b, same, metrics, moved(changes)), metrics, suspects, told, otherwise, meanwhile),
+        headline=headline(start, metrics, suspects, told, otherwise, meanwhile),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
@@ -126,9 +123,13 @@ def _answers(
     )
 
 
-def _suspects(told: Iterable[Folded], ranked: Sequence[Ranked], a: Subject, b: Subject) -> tuple[Suspect, ...]:
-    followers = _followers(told)
-    return tuple(suspect_of(at, r, followers.get(r.change.text, ()), a, b) for at, r in enumerate(ranked, start=1))
+def _suspects(found: _Found, ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Suspect, ...]:
+    """What decides beside a suspect, of the first few alone: it may cost the decoding of a section that was equal."""
+    followers = _followers((*found.apart.changes.changes, *found.grown))
+    unchanged = Unchanged(a, b, found.apart.changes.pairing[1:], known)
+    beside = [unchanged.beside(one) if one.reaches and at < FIRST else () for at, one in enumerate(ranked)]
+    told = enumerate(zip(ranked, beside, strict=True), start=1)
+    return tuple(suspect_of(at, one, followers.get(one.change.text, ()), a, b, with_it) for at, (one, with_it) in told)
 
 
 def _followers(changes: Iterable[Folded]) -> Mapping[str, Sequence[str]]:

@@ -5,9 +5,9 @@ from collections.abc import Container, Iterator
 from rich.console import ConsoleRenderable
 from rich.text import Text
 
-from fingerprint.explain.contract import Diff, Evidence, Likelihood, Suspect
+from fingerprint.explain.contract import Beside, Diff, Evidence, Likelihood, Suspect
 from fingerprint.report.layout import FACT, LABEL, Command, heading, indented, listed, rows, said
-from fingerprint.words import before_after, clean, growth, quantity
+from fingerprint.words import before_after, clean, growth, in_words, quantity
 
 IN_FULL = 3
 NAMED = 12
@@ -73,6 +73,13 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
         yield "explains", f"unknown: {suspect.explains_why_not}"
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
     yield from (("against", _evidence(item)) for item in suspect.against)
+    yield from _around(suspect)
+
+
+def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
+    """What stands beside the case itself."""
+    if suspect.beside:
+        yield "beside", f"{', '.join(map(_beside, suspect.beside))}: equal in both"
     if suspect.consequences:
         yield "with it", listed(suspect.consequences, 5)
     if suspect.bracket:
@@ -83,6 +90,12 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
 
 def _evidence(evidence: Evidence) -> str:
     return evidence.says or f"{evidence.fact}: {before_after(evidence.a, evidence.b)}"
+
+
+def _beside(beside: Beside) -> str:
+    value, unit = beside.value, beside.unit
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{beside.fact} {quantity(value, unit) if is_number and unit else in_words(value)}"
 
 
 def _range(low: float, high: float, unit: str) -> str:
