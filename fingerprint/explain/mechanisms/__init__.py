@@ -43,6 +43,7 @@ THEMES = (
 )
 """Modules of this package, each with its `RULES`; told and listed in this order."""
 
+ANY_NAME, ANY_NUMBER = 2, 3
 _Shelf = tuple[str, ...]
 
 
@@ -74,11 +75,14 @@ def _by_name() -> Mapping[str, Rule]:
 
 
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
-    """The rules that see the fact, those with the most specific globs first."""
+    """The rules that see the fact, those with the most specific globs first. One that sees every name of a collection
+    is about those that no other rule knows."""
     shelved = _shelved()
     near = (one for shelf in _shelves(path) for one in shelved.get(shelf, ()))
     seeing = [(_breadth(glob), rule.name, rule) for glob, rule in near if parse_glob(glob).matches(path)]
-    return tuple({name: rule for _, name, rule in sorted(seeing, key=itemgetter(0, 1))}.values())
+    named = {parts[:-1] for (parts, _), *_ in seeing if parts[-1] < ANY_NAME}
+    kept = (one for one in seeing if one[0][0][-1] != ANY_NAME or one[0][0][:-1] not in named)
+    return tuple({name: rule for _, name, rule in sorted(kept, key=itemgetter(0, 1))}.values())
 
 
 @lru_cache(maxsize=1)
@@ -109,7 +113,7 @@ def _breadth(glob: str) -> tuple[tuple[int, ...], int]:
 
 
 def _breadth_of_part(part: str) -> int:
-    return 3 if part == "**" else 2 if part == "*" else 1 if "*" in part else 0
+    return ANY_NUMBER if part == "**" else ANY_NAME if part == "*" else 1 if "*" in part else 0
 
 
 @cache
