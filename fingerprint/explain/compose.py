@@ -9,17 +9,18 @@ from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, probe_of
 from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
+from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
 from fingerprint.explain.held_up import held_up, then_next, told_first
-from fingerprint.explain.metrics import metric_changes
+from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
-from fingerprint.explain.reach import subject_of
+from fingerprint.explain.reach import Target, subject_of, target_of
 from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
@@ -94,7 +95,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
     held = held_up(a, b, known)
-    ruled, unknown = ruled_out(changes), not_known(changes, known)
+    ruled, unknown = ruled_out(changes), not_known(changes, known, _to_explain(metrics))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = over_devices(found.apart.during, found.seen, known)
     start = foreword(a, b, same, metrics, moved(changes))
@@ -118,7 +119,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
-        blind=(),
+        blind=blind(metrics, suspects, any(each.unlike for each in held)),
         next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown), suspects),
     )
 
@@ -138,6 +139,11 @@ def _followers(changes: Iterable[Folded]) -> Mapping[str, Sequence[str]]:
         if folded.follows is not None:
             found[folded.follows].append(folded.text)
     return found
+
+
+def _to_explain(metrics: Sequence[MetricChange]) -> Target | None:
+    metric = subject_of(metrics)
+    return target_of(metric) if metric and calls_for_a_cause(metric) else None
 
 
 def _order(change: ChangedFact) -> tuple[bool, int, bool, str]:

@@ -22,6 +22,10 @@ MOVED: tuple[MetricVerdict, ...] = ("worse", "better", "changed")
 _NAMED = 3
 
 
+def calls_for_a_cause(metric: MetricChange) -> bool:
+    return metric.verdict in MOVED or is_marked(metric)
+
+
 def is_marked(metric: MetricChange) -> bool:
     """Whether an unassessed metric differs by enough to be pointed at."""
     if metric.verdict != "unassessed" or not metric.ratio or metric.a is None or metric.b is None:

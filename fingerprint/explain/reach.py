@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.contract import Evidence, MetricChange
+from fingerprint.explain.foremost import foremost
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.phases import ANY, phases_of_metric
@@ -36,10 +37,10 @@ class Reach(NamedTuple):
 
 
 def subject_of(metrics: Sequence[MetricChange]) -> MetricChange | None:
-    """The first that moved; else the first that is not assessed and differs; none where nothing is to be explained."""
+    """The foremost that moved; else of those that are not assessed and differ; none where nothing is to be explained."""
     moved = [metric for metric in metrics if metric.verdict in MOVED]
     marked = [metric for metric in metrics if metric.verdict == "unassessed" and metric.ratio not in (None, 1.0)]
-    return next((metric for metric in (*moved, *marked)), None)
+    return foremost(moved or marked)
 
 
 def target_of(metric: MetricChange | None) -> Target | None:
@@ -53,14 +54,14 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     seen = rules_of(change.first.path)
     if target is None or not seen:
         return Reach(seen, True, ())
-    leading = tuple(rule for rule in seen if _leads(rule, target.phases))
+    leading = tuple(rule for rule in seen if leads(rule, target.phases))
     if not leading:
         return Reach(seen, False, (_says(change, f"no way from it to {target.name} is known"),))
     against = (*_other_way(change, leading, target), *_unmoved(leading, target, metrics))
     return Reach(leading, True, against)
 
 
-def _leads(rule: Rule, phases: frozenset[Phase]) -> bool:
+def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
     """To `any work` leads whatever leads anywhere: a command's wall time holds all of it."""
     reached = phases_of(rule).keys()
     return phases == ANY or bool(reached & phases)

@@ -10,6 +10,8 @@ from fingerprint.diff.changes import Changes, NotKnown
 from fingerprint.diff.folding import starred
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import Group, RuledOut, Unknown
+from fingerprint.explain.mechanisms import rules_below, rules_of
+from fingerprint.explain.reach import Target, leads
 from fingerprint.places import facts_of, pattern_of
 from fingerprint.walk import Names
 
@@ -32,6 +34,8 @@ REMEDIES = {
     "absent": "there on one side, and not to be read on the other",
 }
 
+READABLE = frozenset(("denied", "timed_out", "failed", "skipped", "settling", "asleep", "not_read"))
+
 
 def ruled_out(changes: Changes) -> RuledOut:
     groups = tuple(
@@ -42,16 +46,17 @@ def ruled_out(changes: Changes) -> RuledOut:
     return RuledOut(count=sum(changes.ruled_out.values()), groups=groups, absent=absent)
 
 
-def not_known(changes: Changes, known: ProbeOf) -> tuple[Unknown, ...]:
-    """What could have been known first. Of an item most of which is unknown for one reason that is one line, as is what
-    is unknown alike of several items."""
+def not_known(changes: Changes, known: ProbeOf, target: Target | None = None) -> tuple[Unknown, ...]:
+    """What leads to the number to be explained, then what could have been known first. Of an item most of which is
+    unknown for one reason that is one line, as is what is unknown alike of several items."""
     order = list(REMEDIES)
     unknown = [u for u in changes.not_known if not _in_neither(u)]
     found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
     groups: dict[Hashable, list[_Line]] = defaultdict(list)
     for line in _lines(found, known):
         groups[line.likeness].append(line)
-    return tuple(_told(group) for group in groups.values())
+    told = [_told(group, target) for group in groups.values()]
+    return tuple(sorted(told, key=lambda line: not line.rules))
 
 
 def unread(changes: Changes) -> tuple[str, ...]:
@@ -127,7 +132,7 @@ def _size(u: NotKnown, depth: int, known: ProbeOf) -> int:
     return sum(fact.lasting or fact.kind == "state" for fact in below)
 
 
-def _told(group: Sequence[_Line]) -> Unknown:
+def _told(group: Sequence[_Line], target: Target | None) -> Unknown:
     first, facts = group[0], sum(line.facts for line in group)
     path = starred([line.of.key.path(line.of.names) for line in group])
     return Unknown(
@@ -135,9 +140,18 @@ def _told(group: Sequence[_Line]) -> Unknown:
         a=first.of.a,
         b=first.of.b,
         facts=facts,
-        rules=(),
+        rules=_rules(first, target),
         says=_says(first.of),
     )
+
+
+def _rules(line: _Line, target: Target | None) -> tuple[str, ...]:
+    """Names of the mechanisms that lead from it to the number to be explained; none of what nobody can read."""
+    if target is None or _reason(line.of) not in READABLE:
+        return ()
+    path = line.of.key.path(line.of.names)
+    of_itself = rules_of(path) if line.facts == 1 and line.of.names else ()
+    return tuple(rule.name for rule in of_itself or rules_below(path) if leads(rule, target.phases))
 
 
 def _says(unknown: NotKnown) -> str:

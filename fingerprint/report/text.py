@@ -47,7 +47,7 @@ def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
         _headline, _metrics, _arithmetic, _comparable, suspects, _held_up, _changed_during, _other_changes, _intended,
-        _seen_during, _own_noise, _ruled_out, _not_known, _next,
+        _seen_during, _own_noise, _ruled_out, _not_known, _blind, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
     return printed((part for section in sections for part in section(loaded)), width=width, color=color)
@@ -271,22 +271,32 @@ def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not diff.not_known:
         return
-    yield heading("Not known", "equal or not, nobody can tell")
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    leading = any(unknown.rules for unknown in diff.not_known)
+    first = "; first what may have moved the metric, and by what" if leading else ""
+    yield heading("Not known", f"equal or not, nobody can tell{first}")
+    alike: dict[tuple[bool, str, str, str], list[str]] = {}
     for unknown in diff.not_known:
-        alike.setdefault((unknown.a, unknown.b, unknown.says), []).append(_counted(unknown))
+        alike.setdefault((bool(unknown.rules), unknown.a, unknown.b, unknown.says), []).append(_counted(unknown))
     yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:UNKNOWN]], indent=2)
     yield from _left_out(len(alike), UNKNOWN)
 
 
 def _counted(unknown: Unknown) -> str:
-    return unknown.fact if unknown.facts == 1 else f"{unknown.fact} ({unknown.facts} facts)"
+    facts = [f"{unknown.facts} facts"] if unknown.facts > 1 else []
+    aside = "; ".join([*facts, *([listed(unknown.rules, 2)] if unknown.rules else [])])
+    return f"{unknown.fact} ({aside})" if aside else unknown.fact
 
 
-def _unknown(key: tuple[str, str, str], facts: list[str]) -> tuple[Text, str]:
-    a, b, says = key
+def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> tuple[Text, str]:
+    _, a, b, says = key
     where = f"{a} in both" if a == b else f"A {a}, B {b}"
     return said(where.replace("_", " ")), listed(facts, 3) + (f": {says}" if says else "")
+
+
+def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
+    if diff.blind:
+        yield heading("Not read at all", "it can move the metric, and no probe sees it")
+        yield from rows([(sight.what, said(sight.look, LABEL)) for sight in diff.blind], indent=2)
 
 
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -7,6 +7,8 @@ from fingerprint.explain.contract import (
     SCHEMA,
     Arithmetic,
     Attempt,
+    Beside,
+    Blind,
     BreakEven,
     ChangedFact,
     Comparable,
@@ -163,6 +165,10 @@ EVERYTHING = diff(
                 Evidence(fact="gpu/*/sm_clock", a=1980, b=1335, says="SM clocks ran at 1335 MHz instead of 1980."),
             ),
             against=(Evidence(fact="plain_decode_ms", a=11.2, b=12.1, says="Plain decode moved by only 8 %."),),
+            beside=(
+                Beside(fact="gpu/*/power_default_limit", value=600000, unit="mW", says="What it falls back to."),
+                Beside(fact="gpu/*/persistence_mode", value="disabled", unit="", says="Limits are lost without it."),
+            ),
             consequences=("gpu/*/sm_clock", "gpu/*/power", "gpu/*/temperature"),
             bracket=("2026-03-02 09:00", "2026-03-02 09:40"), check="nvidia-smi -q -d POWER",
             restore="nvidia-smi -pl 600",
@@ -211,6 +217,26 @@ NO_SUSPECT = diff(
     "wall_time is worse by 54 %, and nothing that changed can explain it.",
     metrics=(metric("wall_time", "worse", 4.0, 6.2, ci=(1.4, 1.7)),),
     changes=(changed("storage/mount/%2Fdata/options", "rw,noatime", "rw,relatime"),),
+    not_known=(
+        Unknown(
+            fact="gpu/*/power_limit", a="denied", b="denied", facts=8, rules=("power-limit",), says="read it as root"
+        ),
+        Unknown(
+            fact="process/main",
+            a="seen",
+            b="not_read",
+            facts=1,
+            rules=("affinity", "nice", "cpu-quota", "omp-threads"),
+            says="the command ended before it was read: what it was given is compared",
+        ),
+        Unknown(fact="kernel/tracing/set_event", a="denied", b="denied", facts=1, rules=(), says="read it as root"),
+    ),
+    blind=(
+        Blind(
+            what="the input: what was worked on", look="compare the data and the parameters that are read at run time"
+        ),
+        Blind(what="what the program waited for inside and elsewhere", look="profile one run of each and compare"),
+    ),
 )
 
 HELD_UP = diff(

@@ -85,6 +85,16 @@ def rules_of(path: FactPath) -> tuple[Rule, ...]:
     return tuple({name: rule for _, name, rule in sorted(kept, key=itemgetter(0, 1))}.values())
 
 
+def rules_below(path: FactPath) -> tuple[Rule, ...]:
+    """The rules that see some fact below it: of a whole section or item."""
+    return tuple(rule for rule in rules() if any(_lies_below(glob, path) for glob in rule.sees))
+
+
+def _lies_below(glob: str, path: FactPath) -> bool:
+    parts = glob.split("/")
+    return len(parts) > len(path) and parse_glob("/".join(parts[: len(path)])).matches(path)
+
+
 @lru_cache(maxsize=1)
 def _shelved() -> Mapping[_Shelf, list[tuple[str, Rule]]]:
     """Each glob of each rule, where `_shelves` of any path that it matches looks: by area, depth and last name."""
