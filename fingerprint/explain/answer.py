@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, Suspect, Unknown
+from fingerprint.explain.foremost import foremost
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.values import percent
@@ -29,16 +30,17 @@ def headline(
 ) -> str:
     """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what was not alike while they ran,
     and what held one of them up."""
-    moved = _moved(metrics)
+    moved = foremost(_moved(metrics))
     if moved and suspects and suspects[0].reaches:
-        return f"{start}{_in_words(moved[0])}; first suspect: {_change(suspects, changes)}."
+        unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
+        return f"{start}{_in_words(moved)}; first suspect{unlikely}: {_change(suspects, changes)}."
     if moved and suspects:
         nothing = "nothing that changed is known to lead to it"
-        return f"{start}{_in_words(moved[0])}, and {nothing}: {_change(suspects, changes)}{waited}."
+        return f"{start}{_in_words(moved)}, and {nothing}: {_change(suspects, changes)}{waited}."
     if moved and waited:
-        return f"{start}{_in_words(moved[0])}, and no state changed that could explain it{waited}."
+        return f"{start}{_in_words(moved)}, and no state changed that could explain it{waited}."
     if moved:
-        return f"{start}{_in_words(moved[0])}, and nothing that was seen in both runs changed that could explain it."
+        return f"{start}{_in_words(moved)}, and nothing that was seen in both runs changed that could explain it."
     if suspects:
         return f"{start}{_change(suspects, changes)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
@@ -96,7 +98,7 @@ def _has_grown(suspect: Suspect, changes: Sequence[ChangedFact]) -> bool:
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
     """What an unassessed metric shows: marked beyond 10 %, and never called a change."""
-    marked = next((metric for metric in metrics if is_marked(metric)), None)
+    marked = foremost([metric for metric in metrics if is_marked(metric)])
     return f"; {marked.name} {percent(marked.ratio)}, unassessed" if marked and marked.ratio else ""
 
 

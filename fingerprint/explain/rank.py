@@ -11,7 +11,7 @@ from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
-from fingerprint.explain.reach import Reach, Target, reach, subject_of, target_of
+from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import Glob, parse_glob
 
@@ -82,9 +82,20 @@ def _ranked(change: Folded, about: _About) -> Ranked:
     against = (*unbound, *way.against)
     parts = {name: part for name, part in _parts(change, way, evidence, unbound).items() if part}
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
-    likelihood: Likelihood = "unlikely" if against or not way.reaches else "likely" if evidence else "possible"
+    likelihood = _likelihood(way, evidence, against, about)
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most)
+
+
+def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evidence], about: _About) -> Likelihood:
+    """What was seen at work stays possible where all that speaks against it is a number that moved too, and by less: it
+    can be a part of the change. One that stood still is none."""
+    if not way.reaches:
+        return "unlikely"
+    if not against:
+        return "likely" if evidence else "possible"
+    moved = {metric.name for metric in about.metrics if metric.verdict in MOVED}
+    return "possible" if evidence and all(one.fact in moved for one in against) else "unlikely"
 
 
 def _parts(

@@ -37,7 +37,7 @@ class Reach(NamedTuple):
 
 
 def subject_of(metrics: Sequence[MetricChange]) -> MetricChange | None:
-    """The foremost that moved; else of those that are not assessed and differ; none where nothing is to be explained."""
+    """The foremost that moved, else of those that are not assessed and differ; None where there is neither."""
     moved = [metric for metric in metrics if metric.verdict in MOVED]
     marked = [metric for metric in metrics if metric.verdict == "unassessed" and metric.ratio not in (None, 1.0)]
     return foremost(moved or marked)

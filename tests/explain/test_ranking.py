@@ -14,6 +14,7 @@ from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.observed import observed
 from fingerprint.explain.phases import phases_of_metric
 from fingerprint.explain.rank import Ranked, rank
+from fingerprint.explain.reach import subject_of
 from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.memory import Memory
@@ -88,6 +89,24 @@ def test_a_number_that_should_have_moved_as_well_speaks_against_it_and_caps_what
     assert found.likelihood != "likely"
     assert found.explains.range is not None
     assert found.explains.range.high == pytest.approx(19.2 * (12.1 / 11.2 - 1), rel=0.01)
+
+
+def test_what_was_at_work_can_be_a_part_of_it_unless_what_it_should_have_moved_stood_still() -> None:
+    less, still = metric("decode_ms", "worse", 11.2, 12.1, unit="ms"), metric("decode_ms", "same", 11.2, 11.2)
+    assert ranked(gpus(600), gpus(450), [VERIFY, less], FREE, CAPPED)[POWER].likelihood == "possible"
+    stood = ranked(gpus(600), gpus(450), [VERIFY, still], FREE, CAPPED)[POWER]
+    assert stood.likelihood == "unlikely"
+    assert stood.explains.range is not None
+    assert stood.explains.range.high == 0
+
+
+def test_of_numbers_that_moved_alike_the_one_about_a_single_phase_is_explained() -> None:
+    wall, rate = metric("wall_time", "worse", 900, 1100), metric("throughput", "worse", 94, 60, unit="tok/s")
+    ttft, better = metric("ttft", "worse", 0.20, 0.21), metric("draft_ms", "better", 3.0, 1.0, unit="ms")
+    assert subject_of([wall, rate, VERIFY, ttft, better]) is VERIFY
+    assert subject_of([wall, rate, ttft]) is rate
+    assert subject_of([wall, metric("cpu_time", "worse", 1, 3)]) is wall
+    assert subject_of([metric("verify_ms", "same", 1, 1), wall]) is wall
 
 
 def test_a_limit_that_was_raised_cannot_have_made_it_slower() -> None:
