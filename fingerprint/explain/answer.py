@@ -1,10 +1,10 @@
 """The answer in one sentence, and what to do next."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, Suspect, Unknown
+from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
@@ -12,8 +12,6 @@ from fingerprint.explain.values import percent
 from fingerprint.words import before_after, clean, growth, in_words
 
 MOVED = ("worse", "better")
-# `renice -n 0 -p PID`: whoever restores it knows which process.
-_TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
 _NAMED = 3
 UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 WAS_THERE = "seen"
@@ -119,8 +117,8 @@ def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
     fact = clean(first.facts[0])
     if _is_lost(first.after):
         return f"See in the kernel log why {fact} was lost, before anything is run on it again"
-    if first.restore and not _TO_FILL_IN.search(first.restore):
-        return f"Set the first suspect back and run again: {first.restore}"
+    if back := command(first):
+        return f"Set the first suspect back and run again: {back}"
     if first.before == WAS_THERE:
         return f"Find out why {fact} is no longer there, and run again once it is"
     if first.after == WAS_THERE:
@@ -139,7 +137,8 @@ def next_steps(
     unknown: Sequence[Unknown],
 ) -> Iterator[str]:
     if suspects:
-        yield _about(suspects[0], a.name, changes)
+        yield deciding(metrics, suspects) or _about(suspects[0], a.name, changes)
+        yield from besides(metrics, suspects)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
         again = f"fingerprint run --name {b.last.opened.name} --repeat 3 -- {command_of(b.last)}"
         yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {again}"

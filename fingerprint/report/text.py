@@ -34,6 +34,7 @@ SHOWN = 12
 REMARKS = 5
 SENTENCES = 4  # lines of them on 80 columns
 UNKNOWN = 6
+BLIND = 3
 SEEN = 5
 DEVICES = 4
 DURING = "changed during the run"
@@ -296,7 +297,8 @@ def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> tuple[Text, s
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.blind:
         yield heading("Not read at all", "it can move the metric, and no probe sees it")
-        yield from rows([(sight.what, said(sight.look, LABEL)) for sight in diff.blind], indent=2)
+        yield from rows([(sight.what, said(sight.look, LABEL)) for sight in diff.blind[:BLIND]], indent=2)
+        yield from _left_out(len(diff.blind), BLIND)
 
 
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -1,0 +1,63 @@
+"""What to try next: the cheapest experiment that tells the leading suspects apart."""
+
+from typing import Any
+
+from fingerprint.explain.contract import Suspect
+from fingerprint.explain.experiment import besides, command, deciding
+from tests.report.cases import metric, suspect
+
+WORSE = metric("verify_ms", "worse", 19.2, 29.6, unit="ms")
+BACK = "nvidia-smi -pl 600"
+
+
+def power(**more: Any) -> Suspect:
+    told = {"rules": ("power-limit",), "restore": BACK, "confirm": "watch it under load"}
+    return suspect(1, "gpu/*/power_limit", 600, 450, **told | more)
+
+
+def rival(**more: Any) -> Suspect:
+    return suspect(2, "process/main/env/NCCL_ALGO", "Ring", "Tree", **{"rules": ("nccl-algorithm",)} | more)
+
+
+def test_the_first_is_set_back_and_the_second_kept_and_what_will_be_seen_is_said() -> None:
+    assert deciding([WORSE], [power(), rival()]) == (
+        "Set only the first suspect back, keep process/main/env/NCCL_ALGO, and run again: "
+        f"verify_ms near 19.2 ms says that it was this one: {BACK}"
+    )
+
+
+def test_where_only_the_second_has_a_command_or_the_first_needs_a_reboot_the_second_is_set_back() -> None:
+    for first in (power(restore=None), power(restore="reboot"), power(restore="renice -n 0 -p PID")):
+        step = deciding([WORSE], [first, rival(restore="export NCCL_ALGO=Ring")])
+        assert step.startswith("Set only the second suspect back, keep gpu/*/power_limit, and run again")
+        assert step.endswith(": export NCCL_ALGO=Ring")
+
+
+def test_without_a_rival_or_a_command_nothing_has_to_be_decided() -> None:
+    assert deciding([WORSE], [power()]) == ""
+    assert deciding([WORSE], [power(), rival(reaches=False)]) == ""
+    assert deciding([WORSE], [power(), rival(likelihood="unlikely")]) == ""
+    assert deciding([WORSE], [power(restore=None), rival()]) == ""
+    assert deciding([WORSE], [power(parts={"lost": 1.0}), rival(restore=BACK)]) == ""
+
+
+def test_nothing_is_promised_of_a_metric_that_did_not_move() -> None:
+    still = metric("verify_ms", "same", 19.2, 19.3, unit="ms")
+    assert deciding([still], [power(), rival()]) == (
+        f"Set only the first suspect back, keep process/main/env/NCCL_ALGO, and run again: {BACK}"
+    )
+
+
+def test_a_number_that_nobody_took_and_that_tells_the_two_apart_is_asked_for() -> None:
+    """Decoding waits for both; a collective that is measured by itself for NCCL alone, as does the start."""
+    tell = "process/main/env/NCCL_ALGO should move it, gpu/*/power_limit should not"
+    assert [*besides([WORSE], [power(), rival()])] == [f"Measure a copy or an all-reduce as well, in both: {tell}"]
+    collective = metric("busbw", "same", 40.0, 40.1, unit="GB/s")
+    assert [*besides([WORSE, collective], [power(), rival()])] == [f"Measure the start as well, in both: {tell}"]
+    assert [*besides([metric("wall_time", "worse", 4.0, 8.0)], [power(), rival()])] == []
+
+
+def test_the_first_is_confirmed_by_its_rule_where_no_command_sets_it_back() -> None:
+    assert [*besides([WORSE], [power()])] == []
+    assert [*besides([WORSE], [power(restore=None)])] == ["To confirm the first suspect: watch it under load"]
+    assert command(power(restore="renice -n 0 -p PID")) == ""
