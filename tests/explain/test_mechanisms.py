@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -216,3 +217,9 @@ def test_the_rule_of_the_thing_itself_comes_before_the_rule_of_its_kind(path: st
 
 def test_what_no_rule_sees_has_none() -> None:
     assert rules_of(parse_path("memory/available")) == rules_of(parse_path("warp/drive")) == ()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_theme_names_the_areas_that_it_sees(theme: str) -> None:
+    declared = import_module(f"fingerprint.explain.mechanisms.{theme}").RULES
+    assert {glob.split("/")[0] for rule in declared for glob in rule.sees} == set(THEMES[theme].split())

@@ -9,39 +9,39 @@ from typing import get_args
 from fingerprint.explain.mechanisms.graph import SERVES, Phase, Rule
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
-THEMES = (
-    "gpu_power",
-    "gpu_clocks",
-    "gpu_thermal",
-    "gpu_unit",
-    "gpu_memory",
-    "gpu_division",
-    "gpu_modes",
-    "gpu_links",
-    "driver",
-    "driver_errors",
-    "cpu_clock",
-    "cpu_time",
-    "host_memory",
-    "huge_pages",
-    "numa",
-    "scheduler",
-    "isolation",
-    "timekeeping",
-    "kernel_code",
-    "modules",
-    "kernel_watching",
-    "kernel_limits",
-    "kernel_trouble",
-    "network_stack",
-    "program",
-    "thread_variables",
-    "cuda_variables",
-    "collective_variables",
-    "engine_variables",
-    "variables",
-)
-"""Modules of this package, each with its `RULES`; told and listed in this order."""
+THEMES: Mapping[str, str] = {
+    "gpu_power": "gpu",
+    "gpu_clocks": "gpu",
+    "gpu_thermal": "gpu",
+    "gpu_unit": "gpu",
+    "gpu_memory": "gpu",
+    "gpu_division": "driver gpu process",
+    "gpu_modes": "driver gpu",
+    "gpu_links": "driver gpu",
+    "driver": "driver gpu",
+    "driver_errors": "driver",
+    "cpu_clock": "cpu",
+    "cpu_time": "cpu process usage",
+    "host_memory": "memory process usage",
+    "huge_pages": "memory process",
+    "numa": "kernel numa",
+    "scheduler": "kernel",
+    "isolation": "kernel",
+    "timekeeping": "kernel",
+    "kernel_code": "kernel",
+    "modules": "kernel",
+    "kernel_watching": "kernel",
+    "kernel_limits": "kernel",
+    "kernel_trouble": "kernel",
+    "network_stack": "kernel",
+    "program": "process",
+    "thread_variables": "process",
+    "cuda_variables": "process",
+    "collective_variables": "process",
+    "engine_variables": "process",
+    "variables": "process",
+}
+"""Modules of this package, each with its `RULES`, told and listed in this order; and the areas that these see."""
 
 ANY_NAME, ANY_NUMBER = 2, 3
 _Shelf = tuple[str, ...]
@@ -50,7 +50,12 @@ _Shelf = tuple[str, ...]
 @lru_cache(maxsize=1)
 def themes() -> Mapping[str, tuple[Rule, ...]]:
     """The first line of each theme's module, and its rules."""
-    return {_title(name): import_module(f"{__name__}.{name}").RULES for name in THEMES}
+    return {_title(name): _rules(name) for name in THEMES}
+
+
+def _rules(theme: str) -> tuple[Rule, ...]:
+    found: tuple[Rule, ...] = import_module(f"{__name__}.{theme}").RULES
+    return found
 
 
 def _title(name: str) -> str:
@@ -77,7 +82,7 @@ def _by_name() -> Mapping[str, Rule]:
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
     """The rules that see the fact, those with the most specific globs first. One that sees every name of a collection
     is about those that no other rule knows."""
-    shelved = _shelved()
+    shelved = _shelved(path[0])
     near = (one for shelf in _shelves(path) for one in shelved.get(shelf, ()))
     seeing = [(_breadth(glob), rule.name, rule) for glob, rule in near if parse_glob(glob).matches(path)]
     named = {parts[:-1] for (parts, _), *_ in seeing if parts[-1] < ANY_NAME}
@@ -95,11 +100,12 @@ def _lies_below(glob: str, path: FactPath) -> bool:
     return len(parts) > len(path) and parse_glob("/".join(parts[: len(path)])).matches(path)
 
 
-@lru_cache(maxsize=1)
-def _shelved() -> Mapping[_Shelf, list[tuple[str, Rule]]]:
-    """Each glob of each rule, where `_shelves` of any path that it matches looks: by area, depth and last name."""
+@cache
+def _shelved(area: str) -> Mapping[_Shelf, list[tuple[str, Rule]]]:
+    """Each glob of each rule that sees the area, where `_shelves` of any path that it matches looks: by area, depth
+    and last name. Themes of other areas are not imported."""
     shelved: dict[_Shelf, list[tuple[str, Rule]]] = {}
-    for rule in rules():
+    for rule in (rule for theme, areas in THEMES.items() if area in areas.split() for rule in _rules(theme)):
         for glob in rule.sees:
             shelved.setdefault(_shelf(glob), []).append((glob, rule))
     return shelved
