@@ -1,0 +1,111 @@
+"""What else changed between two runs: captures of machines on which nobody looked for a cause, and other incidents'
+triggers, at least half of it with a way to the number of the row."""
+
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+import msgspec
+
+from benchmarks.incidents.machines import MACHINES, sections_of
+from benchmarks.incidents.pairs import Changed
+from benchmarks.incidents.putting import Sections, places
+from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
+from benchmarks.incidents.sampling import facts_of_place
+from fingerprint.explain.mechanisms import phases_of, rules_of
+from fingerprint.explain.phases import ANY, phases_of_metric
+from probes.kit.paths import FactPath, parse_glob
+
+CHANGES = 6
+LEADING = 4
+HALF = 0.5
+OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
+"""No drift of a machine without one."""
+
+
+def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
+    """Some changes that have nothing to do with the row and can be told apart from what it is about."""
+    sections = sections_of(incident.machine)
+    there = [random.choice(alike) for alike in pool(incident.id)]
+    there = [change for change in there if _fits(change, incident, sections)]
+    random.shuffle(there)
+    leading = [change for change in there if leads(change, incident.metric)][:LEADING]
+    others = [change for change in there if change not in leading]
+    chosen = _apart([*leading, *others], sections)[:CHANGES]
+    while share_that_leads(chosen, incident) < HALF and any(not leads(change, incident.metric) for change in chosen):
+        chosen.remove(next(change for change in reversed(chosen) if not leads(change, incident.metric)))
+    return tuple(chosen)
+
+
+@cache
+def pool(apart_from: str) -> tuple[tuple[Changed, ...], ...]:
+    """Those about the same facts together: how often a fact was a cause says nothing of how often it drifts. A counter
+    of trouble that grew is no drift, but an event."""
+    told = msgspec.json.Decoder(dict[str, Any]).decode_lines((DATA / "drift.jsonl").read_bytes())
+    captured = [Changed(each["from"], {path: tuple(pair) for path, pair in each["facts"].items()}) for each in told]
+    triggers = [Changed(row.id, row.trigger) for row in incidents() if row.id != apart_from and _is_state(row)]
+    alike: dict[frozenset[str], list[Changed]] = {}
+    for change in (*captured, *triggers):
+        alike.setdefault(frozenset(change.facts), []).append(change)
+    return tuple(map(tuple, alike.values()))
+
+
+def _is_state(row: Incident) -> bool:
+    sections = sections_of(row.machine)
+    return all(facts_of_place(place).kind != "counter" for path in row.trigger for place in places(sections, path))
+
+
+def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
+    """Whether this machine has it, and the row says nothing of these facts itself."""
+    if not MACHINES[incident.machine].count and any(path.startswith(OF_A_DRIVER) for path in change.facts):
+        return False
+    ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
+    return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)
+
+
+def _apart(changes: Sequence[Changed], sections: Sections) -> list[Changed]:
+    """No two of them about one fact."""
+    kept: list[Changed] = []
+    for change in changes:
+        if not any(_touch(change.facts, other.facts, sections) for other in kept):
+            kept.append(change)
+    return kept
+
+
+def _touch(facts: Facts, others: Any, sections: Sections) -> bool:
+    theirs = {place for path in others for place in places(sections, path)}
+    return any(place in theirs for path in facts for place in places(sections, path))
+
+
+def leads(change: Changed, metric: Number) -> bool:
+    return any(fact_leads(path, metric) for path in change.facts)
+
+
+def fact_leads(path: str, metric: Number) -> bool:
+    """Whether some mechanism leads from the fact to a phase of the number."""
+    phases = phases_of_metric(metric.name, metric.unit)
+    names = FactPath(path.replace("#0", "*").replace("#1", "*").split("/"))
+    return any(phases == ANY or phases & phases_of(rule).keys() for rule in rules_of(names))
+
+
+def share_that_leads(changes: Sequence[Changed], incident: Incident) -> float:
+    """Of the facts of a drift that may be suspects at all."""
+    sections = sections_of(incident.machine)
+    facts = [path for change in changes for path in change.facts if not _is_context(path, sections)]
+    return sum(fact_leads(path, incident.metric) for path in facts) / max(1, len(facts))
+
+
+def _is_context(path: str, sections: Sections) -> bool:
+    return all(facts_of_place(place).context for place in places(sections, path))
+
+
+def about(path: str, told: str) -> bool:
+    """Whether what a suspect tells, a path or a glob, is about the facts that a row means."""
+    ours, theirs = ("*" if part.startswith("#") else part for part in path.split("/")), told.split("/")
+    pairs = list(zip(ours, theirs, strict=False))
+    return len(pairs) == len(theirs) == len(path.split("/")) and all(_same(x, y) for x, y in pairs)
+
+
+def _same(x: str, y: str) -> bool:
+    return "*" in (x, y) or parse_glob(y).matches(FactPath((x,)))

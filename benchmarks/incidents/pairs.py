@@ -1,0 +1,149 @@
+"""Two whole runs of an incident, as sides of a diff: a machine before and after what changed on it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from random import Random
+from typing import Any, NamedTuple
+
+import msgspec
+
+from benchmarks.incidents.machines import sections_of
+from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of, value
+from benchmarks.incidents.rows import Facts, Incident, Number
+from benchmarks.incidents.sampling import (
+    SECONDS,
+    Samples,
+    add,
+    count_on,
+    facts_of_place,
+    gpu_samples,
+    grown,
+    host_samples,
+    settle,
+)
+from fingerprint.explain.subject import Subject
+from fingerprint.metrics import Metric
+from fingerprint.runs.effective import Effective, effective
+from fingerprint.runs.record import AnyRecord, Closed, Measured, Opened, Opener, Process, Sampled, Snapped
+from fingerprint.runs.run import Run, fold
+from fingerprint.sections import decoder_of
+from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
+
+STARTS = 5
+NOISE = 0.004
+"""Of a metric from start to start, as a share."""
+BEGAN = 1_760_000_000 * 10**9
+ARGUMENTS = ("arguments",)
+EXIT_STATUS = "exit_status"
+
+
+class Changed(NamedTuple):
+    """facts: a change by itself, applied as one. origin: of which row, or whose capture."""
+
+    origin: str
+    facts: Facts
+
+
+class Runs(NamedTuple):
+    a: Subject
+    b: Subject
+
+
+def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, seen: bool = True) -> Runs:
+    """changes: all that differs, the trigger among them or not. seen: whether what the row says was seen, was."""
+    base = sections_of(incident.machine)
+    standing = [facts for facts in (incident.also,) if facts]
+    sides = []
+    for side in (0, 1):
+        sections = deepcopy(base)
+        samples = {**host_samples(random), **gpu_samples(sections, random)}
+        for facts in (*standing, *(change.facts for change in changes)):
+            _apply(sections, samples, facts, side)
+        for item in incident.seen if seen else ():
+            add(samples, sections, item.fact, (item.before, item.after)[side], random)
+        sides.append(_subject("AB"[side], sections, samples, _numbers(incident.metric, side, random)))
+    return Runs(*sides)
+
+
+def _apply(sections: Sections, samples: Samples, facts: Facts, side: int) -> None:
+    for pattern, pair in facts.items():
+        for place in places(sections, pattern):
+            _change(sections, samples, place, pair[side])
+
+
+def _change(sections: Sections, samples: Samples, place: Place, wanted: Any) -> None:
+    fact = facts_of_place(place)
+    if fact.kind == "counter":
+        samples[place.path] = grown(wanted / SECONDS)
+        return
+    put(sections, place, _whole(sections, place, wanted))
+    if not fact.lasting:
+        settle(samples, place, wanted)
+
+
+def _whole(sections: Sections, place: Place, wanted: Any) -> Any:
+    """Flags stand behind those that the program has anyway."""
+    return [*value(sections, place), *wanted] if place.names == ARGUMENTS else wanted
+
+
+def _numbers(metric: Number, side: int, random: Random) -> tuple[tuple[Metric, ...], ...]:
+    """The metrics of each start."""
+    level = (metric.before, metric.after)[side]
+    if metric.name == EXIT_STATUS:
+        return tuple((_metric(metric, level),) for _ in range(STARTS))
+    noisy = [level * (1 + random.gauss(0, NOISE)) for _ in range(STARTS)]
+    return tuple((_metric(metric, one), Metric(EXIT_STATUS, "", "lower", (0.0,), "wait4")) for one in noisy)
+
+
+def _metric(metric: Number, level: float) -> Metric:
+    return Metric(metric.name, metric.unit, metric.better, (float(level),), "played back")
+
+
+def _subject(name: str, sections: Sections, samples: Samples, starts: Sequence[Sequence[Metric]]) -> Subject:
+    after = deepcopy(sections)
+    count_on(after, samples)
+    taken = {"before": _snapshot("before", sections, BEGAN), "after": _snapshot("after", after, BEGAN + _NS)}
+    runs = [_run(name, at, told, sections, samples) for at, told in enumerate(starts, start=1)]
+    state: Effective = effective(runs[-1], taken)
+    return Subject(name=name, state=state, attempts=tuple(runs), earlier=(state,) * (len(runs) - 1))
+
+
+_NS = int(SECONDS * 1e9)
+
+
+def _snapshot(id_: str, sections: Sections, at: int) -> Snapshot:
+    readings = {key: _reading(key, section) for key, section in sections.items() if not key.target}
+    return Snapshot(id_, at, 100.0, "host", Provenance("0", "3.11", 0, "k"), readings)
+
+
+def _reading(key: Key, section: Plain) -> Reading:
+    """Through a strict decode, as what a probe sends."""
+    return reading_of(decoder_of(type_of(key))(json.dumps(section).encode()))
+
+
+def _run(name: str, attempt: int, metrics: Iterable[Metric], sections: Sections, samples: Samples) -> Run:
+    metrics = tuple(metrics)
+    status = next(int(metric.samples[0]) for metric in metrics if metric.name == EXIT_STATUS)
+    argv = ("python3", *_arguments(sections))
+    opened = Opened(
+        at=BEGAN, name=f"run-{name}", attempt=attempt, benchmark="b", host="host",
+        opener=Opener(pid=1, start_ticks=1, boot_id="boot"), argv=argv,
+    )  # fmt: skip
+    told: list[AnyRecord] = [
+        Snapped(at=BEGAN, moment="before", snapshot="before"),
+        Snapped(at=BEGAN + _NS, moment="after", snapshot="after"),
+        *(
+            Process(at=BEGAN, area=key.area, target=key.target, reading=_reading(key, section))
+            for key, section in sections.items()
+            if key.target
+        ),
+        Sampled(at=BEGAN + _NS, ticks=300, missed=0, facts=samples),
+        *(Measured(at=BEGAN + _NS, metric=metric) for metric in metrics),
+        Closed(at=BEGAN + _NS, how="exited", status=status),
+    ]
+    return fold(f"01{name}{attempt}", (opened, *told))
+
+
+def _arguments(sections: Sections) -> tuple[str, ...]:
+    return tuple(sections[Key("process", "main")]["arguments"])

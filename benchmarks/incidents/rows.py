@@ -1,0 +1,100 @@
+"""The incidents, in this project's own words: which facts changed, by what figures, and what else was seen."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from fingerprint.metrics import Better
+
+DATA = Path(__file__).with_name("data")
+STRONG = ("fix verified", "maintainer")
+READABLE = ("host", "namespace")
+
+Pair = tuple[Any, Any]
+"""Before and after. None: no such item, or `absent`."""
+Facts = Mapping[str, Pair]
+"""By path; `*` stands for every item of a collection, `#0` for its first."""
+
+
+class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """stand_in: the incident tells no figures, or but one; then before and after say in which direction it moved."""
+
+    name: str
+    unit: str
+    before: float
+    after: float
+    better: Better
+    stand_in: bool = False
+
+
+class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What must be seen while the runs ran: telemetry as its level, a counter as its growth per second.
+
+    ground: `reported` in the incident, or `physics`, what goes with the change whoever reports it
+    """
+
+    fact: str
+    before: float
+    after: float
+    ground: Literal["reported", "physics"]
+
+
+class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One row.
+
+    machine   that of `machines` which is most like the one of the incident
+    trigger   the change that must rank first: any of its facts. Empty: no probe can see it
+    also      what changed too and was not the cause; where both values are equal, what held on that machine
+    decisive  facts that did not change, and without which the trigger would have done nothing
+    null      the trigger was innocent
+    """
+
+    id: str
+    source: str
+    confirmed_by: Literal["fix verified", "maintainer", "reporter", "plausible"]
+    visibility: str
+    machine: str
+    metric: Number
+    trigger: Facts = {}
+    also: Facts = {}
+    seen: tuple[Seen, ...] = ()
+    decisive: tuple[str, ...] = ()
+    null: bool = False
+    note: str = ""
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the cause is known for sure, and can be read on the host or in the process."""
+        return self.confirmed_by in STRONG and self.visibility in READABLE and not self.null
+
+
+class Outside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row whose key no probe declares, or whose cause nobody confirmed. key: in the words of its collector."""
+
+    id: str
+    source: str
+    key: str
+    why: str
+
+
+@cache
+def incidents() -> tuple[Incident, ...]:
+    return tuple(_lines("incidents.jsonl", Incident))
+
+
+@cache
+def blind() -> tuple[Incident, ...]:
+    """Rows whose cause nothing on the host tells: the client, inside the process, hidden, remote, another node."""
+    return tuple(_lines("blind.jsonl", Incident))
+
+
+@cache
+def outside() -> tuple[Outside, ...]:
+    return tuple(_lines("outside.jsonl", Outside))
+
+
+def _lines(name: str, cls: type[Any]) -> list[Any]:
+    return msgspec.json.Decoder(cls).decode_lines((DATA / name).read_bytes())

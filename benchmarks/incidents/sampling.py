@@ -1,0 +1,132 @@
+"""What is sampled while a played-back run runs: a host as it was recorded, GPUs at work, and what a row says was seen."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from random import Random
+
+import msgspec
+
+from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of, value
+from benchmarks.incidents.rows import DATA
+from fingerprint.places import facts_of
+from fingerprint.runs.record import Distribution, Growth, Held, Sample
+from fingerprint.snapshot import Key
+from probes.kit.facts import Fact
+
+SECONDS = 60.0
+TICKS = 300
+SPREAD = 0.004
+"""Of telemetry while nothing changes, as a share."""
+MICROSECONDS = 1e6
+GPUS = Key("gpu")
+_QUANTILES = (-2.5, -1.6, -0.7, 0.0, 0.7, 1.6, 2.5)
+
+Samples = dict[str, Sample]
+
+AT_WORK: Mapping[str, tuple[str, float]] = {
+    "clocks/graphics": ("clocks/max/graphics", 0.94),
+    "clocks/sm": ("clocks/max/sm", 0.94),
+    "clocks/mem": ("clocks/max/mem", 1.0),
+    "power/draw": ("power_default_limit", 0.45),
+    "utilization/gpu": ("", 97),
+    "utilization/memory": ("", 55),
+    "temperature/gpu": ("", 61),
+    "busy": ("", 1),
+}
+"""Of a GPU at work: so much of another fact, or in its own unit. Of everything else, what it is at rest."""
+
+
+def host_samples(random: Random) -> Samples:
+    """Of one of the recorded runs of a machine on which nothing was changed in between."""
+    return dict(random.choice(_recorded()))
+
+
+@cache
+def _recorded() -> tuple[Samples, ...]:
+    decoder = msgspec.json.Decoder(dict[str, Sample])
+    return tuple(decoder.decode_lines((DATA / "samples.jsonl").read_bytes()))
+
+
+def gpu_samples(sections: Sections, random: Random) -> Samples:
+    """Telemetry, counters and what settles under load, of every GPU of the machine."""
+    found: Samples = {}
+    facts = facts_of(type_of(GPUS))
+    for names, fact in facts.items():
+        if fact.kind in ("telemetry", "counter") or not fact.lasting:
+            pattern = "/".join(("gpu", *names))
+            found.update({place.path: sample for place, sample in _of(pattern, fact, sections, random)})
+    return found
+
+
+def _of(pattern: str, fact: Fact, sections: Sections, random: Random) -> Iterable[tuple[Place, Sample]]:
+    for place in places(sections, pattern):
+        level = _at_work(sections, place)
+        if fact.kind == "counter" and isinstance(level, int):
+            yield place, grown(0)
+        elif fact.kind == "telemetry" and isinstance(level, (int, float)):
+            yield place, held_at(level, random)
+        elif fact.kind == "state" and isinstance(level, (int, str)):
+            yield place, Held(((level, TICKS),))
+
+
+def _at_work(sections: Sections, place: Place) -> object:
+    slot, *names = place.names
+    if "/".join(names) not in AT_WORK:
+        return value(sections, place)
+    of, share = AT_WORK["/".join(names)]
+    whole = value(sections, Place(place.key, (slot, *of.split("/")))) if of else 1
+    return round(share * whole) if isinstance(whole, int) else None
+
+
+def held_at(level: float, random: Random) -> Distribution:
+    level *= 1 + random.gauss(0, SPREAD)
+    quantiles = tuple(float(level * (1 + SPREAD * away)) for away in _QUANTILES)
+    return Distribution(TICKS, level, quantiles) if level > 1 else flag(level)
+
+
+def flag(share: float) -> Distribution:
+    """Of what is 0 or 1: on in this share of the samples."""
+    return Distribution(TICKS, float(share), tuple(float(share > at) for at in (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)))
+
+
+def grown(rate: float, first: int = 0) -> Growth:
+    amount = round(rate * SECONDS)
+    return Growth(first, first + amount, amount, SECONDS)
+
+
+def add(samples: Samples, sections: Sections, pattern: str, level: float, random: Random) -> None:
+    """Lets a fact be seen at this level, or growing at this rate, wherever this machine has it."""
+    for place in places(sections, pattern) or [_sampled_only(pattern)]:
+        fact = facts_of_place(place)
+        samples[place.path] = grown(level) if fact.kind == "counter" else held_at(level, random)
+
+
+def _sampled_only(pattern: str) -> Place:
+    area, target, *names = pattern.split("/")
+    return Place(Key(area, target), tuple(names))
+
+
+def facts_of_place(place: Place) -> Fact:
+    """Raises LookupError where no probe declares it."""
+    from fingerprint.places import place_of
+
+    found = place_of(type_of(place.key), place.names)
+    if found is None:
+        raise LookupError(f"no probe declares {place.path}")
+    return found.fact
+
+
+def settle(samples: Samples, place: Place, wanted: Plain | str | int | None) -> None:
+    """What counts under load alone is what the samples held."""
+    if isinstance(wanted, (str, int)):
+        samples[place.path] = Held(((wanted, TICKS),))
+
+
+def count_on(after: Sections, samples: Samples) -> None:
+    """Counters stand in the snapshot after a run where the samples say that they went."""
+    for path, sample in samples.items():
+        if isinstance(sample, Growth) and sample.grown:
+            for place in places(after, path.replace("%2F", "/")):
+                first = value(after, place)
+                if isinstance(first, int):
+                    put(after, place, first + sample.grown)

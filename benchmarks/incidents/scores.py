@@ -1,0 +1,153 @@
+"""How often the explanation was right: over rows and seeds."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
+
+import msgspec
+
+from benchmarks.incidents.drift import about, drift, share_that_leads
+from benchmarks.incidents.pairs import Changed, runs_of
+from benchmarks.incidents.rows import Incident, blind, incidents
+from fingerprint.explain import explain
+from fingerprint.explain.contract import Diff, Suspect
+
+NOTHING_LEADS = "nothing that changed is known to lead to it"
+NOTHING_CHANGED = ("no state changed that could explain it", "nothing that was seen in both runs changed")
+WORDS = ("likely", "possible", "unlikely")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One played-back pair. kind: of it: the trigger among drift, the same without it, an innocent one, a blind row.
+
+    rank: of the first suspect that is the trigger, 0 for none. words: of suspects, how often each word was said, and
+    how often of the trigger. drift: the share of drifting facts that lead to the number.
+    """
+
+    row: str
+    kind: str
+    seed: int
+    strong: bool
+    rank: int
+    first: str
+    abstains: bool
+    likely: int
+    decisive: bool | None
+    words: dict[str, tuple[int, int]]
+    drift: float
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """of: pairs. None: there are none."""
+
+    hits: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        return self.hits / self.of if self.of else None
+
+
+def answers(seeds: int) -> Iterator[Answer]:
+    for row in incidents():
+        for seed in range(seeds):
+            yield _played(row, "null" if row.null else "trigger", seed)
+            yield _played(row, "removed", seed)
+    for row in blind():
+        for seed in range(seeds):
+            yield _played(row, "blind", seed)
+
+
+def _played(row: Incident, kind: str, seed: int) -> Answer:
+    random = Random(f"{row.id} {seed}")
+    changes = drift(row, random)
+    own = (Changed(row.id, row.trigger),) if kind in ("trigger", "null") else ()
+    diff = explain(*runs_of(row, (*changes, *own), random, seen=kind != "removed"))
+    ranks = [suspect.rank for suspect in diff.suspects if own and _is_trigger(suspect, row)]
+    return Answer(
+        row=row.id,
+        kind=kind,
+        seed=seed,
+        strong=row.is_strong,
+        rank=min(ranks, default=0),
+        first=diff.suspects[0].facts[0] if diff.suspects else "",
+        abstains=abstains(diff),
+        likely=sum(suspect.likelihood == "likely" for suspect in diff.suspects),
+        decisive=_shows(diff, row) if row.decisive and own else None,
+        words=_words(diff, row),
+        drift=share_that_leads(changes, row),
+    )
+
+
+def abstains(diff: Diff) -> bool:
+    """Nothing is called likely, or the answer itself says that nothing seen leads to the number."""
+    says_so = any(words in diff.headline for words in (NOTHING_LEADS, *NOTHING_CHANGED))
+    return says_so or all(suspect.likelihood != "likely" for suspect in diff.suspects)
+
+
+def _is_trigger(suspect: Suspect, row: Incident) -> bool:
+    return any(about(path, told) for path in row.trigger for told in suspect.facts)
+
+
+def _shows(diff: Diff, row: Incident) -> bool:
+    """Whether what decided without having changed stands beside the trigger."""
+    beside = [msgspec.json.encode(suspect).decode() for suspect in diff.suspects if _is_trigger(suspect, row)]
+    return all(any(path in told for told in beside) for path in row.decisive)
+
+
+def _words(diff: Diff, row: Incident) -> dict[str, tuple[int, int]]:
+    said = Counter(suspect.likelihood for suspect in diff.suspects)
+    right = Counter(suspect.likelihood for suspect in diff.suspects if _is_trigger(suspect, row))
+    return {word: (said[word], right[word]) for word in WORDS}
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """top: within the first one, the first three. calibration: of suspects called so, in pairs with a trigger, those
+    that were it."""
+
+    strong_top1: Rate
+    strong_top3: Rate
+    all_top1: Rate
+    all_top3: Rate
+    null_abstains: Rate
+    removed_abstains: Rate
+    drift_likely: Rate
+    blind_likely: Rate
+    decisive_shown: Rate
+    calibration: dict[str, Rate]
+    drift_leads: float
+
+
+def scores(played: Sequence[Answer]) -> Scores:
+    def rate(of: Callable[[Answer], bool], hit: Callable[[Answer], bool]) -> Rate:
+        chosen = [answer for answer in played if of(answer)]
+        return Rate(sum(map(hit, chosen)), len(chosen))
+
+    def kind(*kinds: str, strong: bool = False) -> Callable[[Answer], bool]:
+        return lambda answer: answer.kind in kinds and (answer.strong or not strong)
+
+    def within(most: int) -> Callable[[Answer], bool]:
+        return lambda answer: 0 < answer.rank <= most
+
+    return Scores(
+        strong_top1=rate(kind("trigger", strong=True), within(1)),
+        strong_top3=rate(kind("trigger", strong=True), within(3)),
+        all_top1=rate(kind("trigger"), within(1)),
+        all_top3=rate(kind("trigger"), within(3)),
+        null_abstains=rate(kind("null"), lambda answer: answer.abstains),
+        removed_abstains=rate(kind("removed"), lambda answer: answer.abstains),
+        drift_likely=rate(kind("removed"), lambda answer: answer.likely > 0),
+        blind_likely=rate(kind("blind"), lambda answer: answer.likely > 0),
+        decisive_shown=rate(lambda answer: answer.decisive is not None, lambda answer: bool(answer.decisive)),
+        calibration=_calibration([answer for answer in played if answer.kind == "trigger"]),
+        drift_leads=min((answer.drift for answer in played), default=0.0),
+    )
+
+
+def _calibration(played: Iterable[Answer]) -> dict[str, Rate]:
+    said, right = Counter[str](), Counter[str]()
+    for answer in played:
+        for word, (times, hits) in answer.words.items():
+            said[word] += times
+            right[word] += hits
+    return {word: Rate(right[word], said[word]) for word in WORDS}
