@@ -11,6 +11,7 @@ from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
+from fingerprint.explain.clocks import apart_from_waiting
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
@@ -97,7 +98,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes), not_known(changes, known, _to_explain(metrics))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
-    during = over_devices(found.apart.during, found.seen, known)
+    during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
     start = foreword(a, b, same, metrics, moved(changes))
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
     meanwhile = under_load(during, found.seen) + told_first(held)
