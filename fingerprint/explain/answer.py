@@ -91,7 +91,11 @@ def _change(suspects: Sequence[Suspect], changes: Sequence[ChangedFact]) -> str:
 
 
 def _has_grown(suspect: Suspect, changes: Sequence[ChangedFact]) -> bool:
-    return any(change.verdict == "grew" and change.fact in suspect.facts for change in changes)
+    return _verdict(suspect, changes) == "grew"
+
+
+def _verdict(suspect: Suspect, changes: Sequence[ChangedFact]) -> str:
+    return next((change.verdict for change in changes if change.fact in suspect.facts), "")
 
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
@@ -125,6 +129,8 @@ def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
         return f"Run again without {fact}, as in {a}"
     if _has_grown(first, changes):
         return f"Find out why {fact} grew: it stands still where all is well."
+    if _verdict(first, changes) == "another part":
+        return f"Compare it with {in_words(first.before)}, wherever that is now: another unit is no setting of this one"
     return f"Run again with {fact} as it was in {a}: {in_words(first.before)}"
 
 

@@ -33,6 +33,7 @@ def test_a_gpu_that_was_swapped_in_its_slot_is_one_suspect(gpu_host: MakeHost) -
     assert told.json["comparable"]["same_gpus"] is False
     assert "1 GPU was exchanged for another." in told.line
     assert f"{ONE} with {ONE} slot has another unit" in told.line
+    assert told.json["next"][0].startswith(f"Compare it with {before.fact(f'gpu/{ONE}/uuid')}")
 
 
 def test_two_gpus_that_were_exchanged_are_compared_with_themselves(gpu_host: MakeHost) -> None:
@@ -147,7 +148,7 @@ def test_a_container_has_the_gpus_that_it_was_given(gpu_host: MakeHost) -> None:
     told = host.diff(before, now)
     assert told.pairing == {(slot, ""): "only in a" for slot in hidden}
     assert told.causes == {"gpu/*": ("6/8", "seen", {"gap": "absent"})}
-    assert told.others == {"gpu/*/inferred/set_at_boot": "went dark", "gpu/*/inferred/persistence_by": "went dark"}
+    assert told.others == {"gpu/*/inferred/set_at_boot": "went dark"}
     assert "6 GPUs are there in A only." in told.line
     again = host.diff(now, host.snapshot())
     assert (again.causes, again.others, again.context) == ({}, {}, {})
