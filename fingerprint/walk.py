@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from fingerprint.sections import is_one_collection
 from probes.kit.facts import NOT_READ, Fact, Gap, Map, Section
+from probes.kit.paths import parse_path
 
 S = TypeVar("S", bound=Section)
 
@@ -149,6 +150,23 @@ def value_at(section: Section, names: Names) -> Any:
         else:
             return at if at is MISSING else NOT_READ
     return at
+
+
+def matching(section: Section, parts: Sequence[str]) -> Iterator[Names]:
+    """Names of the values and items of a section that the parts of a glob lead to; `*` stands for any one name."""
+    alone = is_one_collection(type(section))
+    yield from _matching(getattr(section, section.__struct_fields__[0]) if alone else section, parts)
+
+
+def _matching(at: Any, parts: Sequence[str]) -> Iterator[Names]:
+    if not parts:
+        yield ()
+    elif isinstance(at, Map):
+        keys = [*at.items] if parts[0] == "*" else [key for key in at.items if key == parse_path(parts[0])[0]]
+        yield from ((key, *rest) for key in keys for rest in _matching(at.items[key], parts[1:]))
+    elif isinstance(at, Section):
+        fields = [field for field in at.__struct_fields__ if parts[0] in ("*", field)]
+        yield from ((field, *rest) for field in fields for rest in _matching(getattr(at, field), parts[1:]))
 
 
 def spread(section: Section, pattern: tuple[str | None, ...]) -> int:

@@ -22,11 +22,12 @@ from fingerprint.explain.observed import Observed, observed, reset, under_keys_o
 from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noise, shared
 from fingerprint.explain.rank import Ranked, rank
 from fingerprint.explain.reach import Target, subject_of, target_of
+from fingerprint.explain.ruled_out import ruled_out
 from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
-from fingerprint.explain.unknown import not_known, ruled_out, unread
+from fingerprint.explain.unknown import not_known, unread
 from fingerprint.noise import Learned
 from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Samples
@@ -96,7 +97,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
     held = held_up(a, b, known)
-    ruled, unknown = ruled_out(changes), not_known(changes, known, _to_explain(metrics))
+    ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
     start = foreword(a, b, same, metrics, moved(changes))

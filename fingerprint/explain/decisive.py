@@ -1,6 +1,6 @@
 """What decides together with a suspect although it did not change: a limit's default, the driver's branch, a quota."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,11 +16,9 @@ from fingerprint.explain.values import plain
 from fingerprint.places import place_of
 from fingerprint.runs.effective import Resolved, Standing, resolve
 from fingerprint.runs.record import Held
-from fingerprint.sections import is_one_collection
 from fingerprint.snapshot import Key
-from fingerprint.walk import Names, value_at
+from fingerprint.walk import Names, matching, value_at
 from probes.kit.facts import NOT_READ, Document, Gap, Map, Redacted, Section
-from probes.kit.paths import parse_path
 from probes.kit.probe import MAIN, Probe
 
 MOST = 3
@@ -68,7 +66,7 @@ class Unchanged:
         if probe is None or both is None:
             return None
         items = _items(changes) if changes[0].key == key else frozenset()
-        places = [names for names in _matching(both[0].resolved.section, below) if not items or items & {*names}]
+        places = [names for names in matching(both[0].resolved.section, below) if not items or items & {*names}]
         values = [self._equal(both, names) for names in places]
         place = place_of(probe.section, places[0]) if places else None
         if place is None or NOT_READ in values or any(value != values[0] for value in values):
@@ -103,25 +101,6 @@ _NO_VALUE = (Gap, Redacted, Document, Map, Section)
 def _items(changes: Sequence[Change]) -> frozenset[str]:
     """The devices of the change: what decides is looked up on these."""
     return frozenset(one.names[one.pattern.index(None)] for one in changes if None in one.pattern)
-
-
-def _matching(section: Section, parts: Sequence[str]) -> Iterator[Names]:
-    at: Any = section
-    if is_one_collection(type(section)):
-        at = getattr(section, section.__struct_fields__[0])
-    yield from _below(at, parts)
-
-
-def _below(at: Any, parts: Sequence[str]) -> Iterator[Names]:
-    if not parts:
-        yield ()
-        return
-    first = parts[0]
-    if isinstance(at, Map):
-        keys = [*at.items] if first == "*" else [key for key in at.items if key == parse_path(first)[0]]
-        yield from ((key, *rest) for key in keys for rest in _below(at.items[key], parts[1:]))
-    elif isinstance(at, Section) and first in at.__struct_fields__:
-        yield from ((first, *rest) for rest in _below(getattr(at, first), parts[1:]))
 
 
 def _says_something(value: Any) -> bool:

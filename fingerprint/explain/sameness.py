@@ -1,6 +1,6 @@
 """Was it the same experiment?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fingerprint.diff.changes import Changes, How
@@ -83,7 +83,7 @@ def _sentences(a: Subject, b: Subject, host: bool, command: bool | None, workloa
         yield f"{ends}."
     same = [name for name, is_same in (("host", host), ("command", command), ("workload", workload)) if is_same]
     if same:
-        yield f"The same {_listed(same)}."
+        yield f"The same {listed(same)}."
     if workload is None and a.last and b.last:
         yield "No workload was recorded."
     if a.last is None or b.last is None:
@@ -97,5 +97,5 @@ def _unlike_workload(a: Subject, b: Subject) -> list[str]:
     return sorted(key for key in {**x, **y} if x.get(key) != y.get(key))
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

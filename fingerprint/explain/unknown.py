@@ -1,4 +1,4 @@
-"""What was ruled out, and what is not known with what to do about it."""
+"""What is not known, and what to do about it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fingerprint.diff.changes import Changes, NotKnown
 from fingerprint.diff.folding import starred
 from fingerprint.diff.known import ProbeOf
-from fingerprint.explain.contract import Group, RuledOut, Unknown
+from fingerprint.explain.contract import Unknown
 from fingerprint.explain.mechanisms import rules_below, rules_of
 from fingerprint.explain.reach import Target, leads
 from fingerprint.places import facts_of, pattern_of
@@ -37,20 +37,11 @@ REMEDIES = {
 READABLE = frozenset(("denied", "timed_out", "failed", "skipped", "settling", "asleep", "not_read"))
 
 
-def ruled_out(changes: Changes) -> RuledOut:
-    groups = tuple(
-        Group(title=area, facts=count, devices=0, themes=(), says="seen equal in both")
-        for area, count in sorted(changes.ruled_out.items(), key=lambda item: (-item[1], item[0]))
-    )
-    absent = tuple(sorted(str(u.key.path(u.names)) for u in changes.not_known if _in_neither(u)))
-    return RuledOut(count=sum(changes.ruled_out.values()), groups=groups, absent=absent)
-
-
 def not_known(changes: Changes, known: ProbeOf, target: Target | None = None) -> tuple[Unknown, ...]:
     """What leads to the number to be explained, then what could have been known first. Of an item most of which is
     unknown for one reason that is one line, as is what is unknown alike of several items."""
     order = list(REMEDIES)
-    unknown = [u for u in changes.not_known if not _in_neither(u)]
+    unknown = [u for u in changes.not_known if not in_neither(u)]
     found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
     groups: dict[Hashable, list[_Line]] = defaultdict(list)
     for line in _lines(found, known):
@@ -61,11 +52,11 @@ def not_known(changes: Changes, known: ProbeOf, target: Target | None = None) ->
 
 def unread(changes: Changes) -> tuple[str, ...]:
     """Sections that were not read whole in both; one that is a collection alone may be there in neither."""
-    found = (unknown for unknown in changes.not_known if not unknown.names and not _in_neither(unknown))
+    found = (unknown for unknown in changes.not_known if not unknown.names and not in_neither(unknown))
     return tuple(str(unknown.key) for unknown in found)
 
 
-def _in_neither(unknown: NotKnown) -> bool:
+def in_neither(unknown: NotKnown) -> bool:
     """That nothing is there is known on both sides."""
     return unknown.a == unknown.b == "absent"
 

@@ -1,0 +1,82 @@
+"""What was seen equal, in a reader's terms: by area, on how many devices, and which themes are settled by it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from fingerprint.diff.known import probe_of
+from fingerprint.explain import explain
+from fingerprint.explain.contract import Group
+from fingerprint.explain.ruled_out import THEMES
+from fingerprint.places import facts_of
+from fingerprint.report.text import render
+from probes.gpu import Gpu, Gpus
+from probes.gpu.ecc import Ecc
+from probes.kit.facts import Gap, Map
+from probes.kit.paths import FactPath, parse_glob
+from tests.diff.made_up import Made
+from tests.explain.subjects import explained, subject
+
+SLOTS = ("0000:17:00.0", "0000:2a:00.0")
+OF_LEAVES = ("driver/module/parameters", "process/*/env", "cpu/mitigations")
+"""Collections whose items are values: these are no facts of their own."""
+GLOBS = [glob for themes in THEMES.values() for globs in themes.values() for glob in globs]
+
+
+def gpus(**facts: Any) -> Gpus:
+    return Gpus(gpus=Map({slot: Gpu(**{"uuid": slot, "power_limit": 600_000} | facts) for slot in SLOTS}))
+
+
+def group(a: Gpus, b: Gpus) -> Group:
+    diff = explain(subject("A", a, area="gpu"), subject("B", b, area="gpu"))
+    [found] = diff.ruled_out.groups
+    assert f"gpu: {found.says}" in render(diff, width=160)
+    return found
+
+
+def test_how_many_are_equal_on_how_many_devices_and_which_themes_are_settled() -> None:
+    a = gpus(ecc=Ecc(mode_current="enabled"))
+    found = group(a, a)
+    assert (found.facts, found.devices, found.themes) == (7, 2, ("power limits", "ECC"))
+    assert found.says == "7 equal on 2 GPUs, power limits and ECC included"
+
+
+@pytest.mark.parametrize("after", [450_000, Gap("denied")])
+def test_a_theme_of_which_anything_changed_or_could_not_be_read_is_not_settled(after: Any) -> None:
+    a = gpus(ecc=Ecc(mode_current="enabled"), enforced_power_limit=600_000)
+    b = gpus(ecc=Ecc(mode_current="enabled"), enforced_power_limit=after)
+    assert group(a, b).themes == ("ECC",)
+
+
+def test_what_no_card_of_the_kind_has_does_not_unsettle_a_theme() -> None:
+    alike = gpus(enforced_power_limit=Gap("unsupported"))
+    assert group(alike, alike).themes == ("power limits",)
+    hidden = gpus(enforced_power_limit=Gap("denied"))
+    assert group(hidden, hidden).themes == ()
+
+
+def test_an_area_without_devices_or_themes_says_how_many() -> None:
+    made = Made(mode="a")
+    [found] = explained(subject("A", made), subject("B", made)).ruled_out.groups
+    assert (found.says, found.devices, found.themes) == ("1 equal", 0, ())
+
+
+def declared() -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for area in THEMES:
+        probe = probe_of(area)
+        assert probe is not None
+        above = (area,) if probe.of == "host" else (area, "main")
+        found.update({str(FactPath((*above, *names))): fact for names, fact in facts_of(probe.section).items()})
+    return found
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+def test_every_theme_is_about_lasting_facts_that_are_declared(glob: str) -> None:
+    facts = declared()
+    above = glob.removesuffix("/*")
+    of_fact = parse_glob(above if above in OF_LEAVES else glob)
+    found = [fact for path, fact in facts.items() if of_fact.matches(FactPath(path.split("/")))]
+    assert found
+    assert any(fact.lasting for fact in found)
