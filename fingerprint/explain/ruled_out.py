@@ -9,7 +9,7 @@ from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import Group, RuledOut
 from fingerprint.explain.sameness import listed
 from fingerprint.explain.subject import Subject
-from fingerprint.explain.unknown import READABLE, in_neither
+from fingerprint.explain.unknown import in_neither
 from fingerprint.sections import decoder_of
 from fingerprint.snapshot import Key
 from fingerprint.walk import matching, value_at
@@ -18,6 +18,8 @@ from probes.kit.paths import FactPath, parse_glob
 from probes.kit.probe import MAIN
 
 GPU = "gpu"
+NO_SUCH_VALUE = ("absent", "unsupported")
+"""Gaps that both have where there is nothing to compare, and that is known."""
 THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "gpu": {
         "power limits": ("gpu/*/power_limit", "gpu/*/enforced_power_limit"),
@@ -94,7 +96,7 @@ def _not_equal(changes: Changes) -> Iterator[FactPath]:
     for folded in (*changes.changes, *changes.intended):
         yield from (change.path for change in folded.changes)
     for unknown in changes.not_known:
-        if unknown.a != unknown.b or unknown.a in READABLE:  # else neither has such a value, and that is known
+        if unknown.a != unknown.b or unknown.a not in NO_SUCH_VALUE:
             yield unknown.key.path(unknown.names)
 
 

@@ -52,8 +52,9 @@ def test_a_theme_of_which_anything_changed_or_could_not_be_read_is_not_settled(a
 def test_what_no_card_of_the_kind_has_does_not_unsettle_a_theme() -> None:
     alike = gpus(enforced_power_limit=Gap("unsupported"))
     assert group(alike, alike).themes == ("power limits",)
-    hidden = gpus(enforced_power_limit=Gap("denied"))
-    assert group(hidden, hidden).themes == ()
+    for code in ("denied", "not_observable"):
+        hidden = gpus(enforced_power_limit=Gap(code))
+        assert group(hidden, hidden).themes == ()
 
 
 def test_an_area_without_devices_or_themes_says_how_many() -> None:
