@@ -1,6 +1,6 @@
 """What is not known, and what to do about it."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -93,9 +93,12 @@ def _lines(found: Sequence[NotKnown], known: ProbeOf) -> Iterator[_Line]:
 
 def _items(found: Sequence[NotKnown], known: ProbeOf) -> Mapping[Hashable, int]:
     """Items most of whose facts are unknown for one reason, and how many are."""
-    alike = Counter(_alike(u, item) for u in found if (item := _item_of(u, known)))
-    sizes = {_alike(u, item): _size(u, len(item), known) for u in found if (item := _item_of(u, known))}
-    return {likeness: count for likeness, count in alike.items() if count >= LEAST and 2 * count > sizes[likeness]}
+    alike: dict[Hashable, list[NotKnown]] = defaultdict(list)
+    for u in found:
+        if item := _item_of(u, known):
+            alike[_alike(u, item)].append(u)
+    many = {likeness: group for likeness, group in alike.items() if len(group) >= LEAST}
+    return {likeness: len(group) for likeness, group in many.items() if 2 * len(group) > _size(group[0], known)}
 
 
 def _alike(u: NotKnown, item: Names) -> Hashable:
@@ -114,9 +117,9 @@ def _item_of(u: NotKnown, known: ProbeOf) -> Names:
     return u.names[:end] if end < len(u.names) else ()
 
 
-def _size(u: NotKnown, depth: int, known: ProbeOf) -> int:
-    """How many facts of such an item are compared, without those of items within."""
-    probe = known(u.key.area)
+def _size(u: NotKnown, known: ProbeOf) -> int:
+    """How many facts of such an item as its one are compared, without those of items within."""
+    probe, depth = known(u.key.area), len(_item_of(u, known))
     facts = facts_of(probe.section).items() if probe else ()
     pattern = tuple("*" if name is None else name for name in _pattern(u, known)[:depth])
     below = (f for names, f in facts if names[:depth] == pattern and "*" not in names[depth:])
