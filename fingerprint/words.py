@@ -56,6 +56,11 @@ def in_words(value: Any) -> str:
     return _cut(_plain(value), 0)
 
 
+def place(pattern: str, path: str) -> str:
+    """What stands in `path` where `pattern` has its asterisks: `0000:17:00.0`."""
+    return "/".join(name for star, name in zip(pattern.split("/"), path.split("/"), strict=True) if star == "*")
+
+
 def quantity(number: float, unit: str) -> str:
     """Four significant digits, in the decimal multiple that fits: of bytes, of mW and of kHz."""
     power, shown = _multiple(number, unit)

@@ -1,6 +1,6 @@
 """Whether a limit was in force: what was seen in the runs, held against the conditions of a rule."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded
@@ -9,6 +9,7 @@ from fingerprint.explain.contract import Evidence
 from fingerprint.explain.mechanisms.graph import Condition, Rule, Sign
 from fingerprint.explain.observed import Observed, bulk, level
 from fingerprint.runs.record import Distribution
+from fingerprint.words import place, quantities
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
 TWICE = 2.0
@@ -32,7 +33,15 @@ def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed]) -
         if line:
             holds = _HOLDS[condition.sign](change, line)
             (evidence if holds else against if holds is False else []).append(_told(line, condition, holds))
-    return Bound(tuple(evidence)) if evidence else Bound(against=tuple(against[:1]))
+    return Bound(tuple(_once(evidence))) if evidence else Bound(against=tuple(against[:1]))
+
+
+def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
+    """The samples that had an event reason tell what its counter told before."""
+    told: dict[str, Evidence] = {}
+    for one in evidence:
+        told.setdefault(one.fact.rpartition("/")[2], one)
+    return told.values()
 
 
 def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
@@ -100,11 +109,13 @@ def _told(line: Sequence[Observed], condition: Condition, holds: bool | None) ->
     a, b = (round(_share(side), 3) for side in (o.a, o.b))
     text = starred([parse_path(o.path) for o in line])
     says = condition.says if holds else f"in neither run was it seen that {condition.says}"
-    most = f", most on {o.path}" if line[1:] else ""
-    return Evidence(fact=text, a=a, b=b, says=f"{text} {_figures(a, b, o)}{most}: {says}")
+    most = f", most on {place(text, o.path)}" if line[1:] else ""
+    return Evidence(fact=text, a=a, b=b, says=f"{text} {_figures(a, b, o, condition.sign)}{most}: {says}")
 
 
-def _figures(a: float, b: float, o: Observed) -> str:
+def _figures(a: float, b: float, o: Observed, sign: Sign) -> str:
+    if sign == "active" and isinstance(o.a, Distribution):
+        return f"in {100 * a:.0f} -> {100 * b:.0f} % of the samples"
     if isinstance(o.a, Distribution):
-        return f"{a:g} -> {b:g}{f' {o.unit}' if o.unit else ''}"
+        return quantities(a, b, o.unit)
     return f"{a / 1e4:.3g} -> {b / 1e4:.3g} % of the time" if o.unit == "us" else f"{a:g} -> {b:g} per second"

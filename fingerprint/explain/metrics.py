@@ -7,6 +7,7 @@ from math import log
 from msgspec.structs import replace
 
 from fingerprint.explain.contract import MetricChange, MetricVerdict, Spread
+from fingerprint.explain.foremost import EVERY_RUN
 from fingerprint.explain.observed import is_calm
 from fingerprint.explain.subject import Subject, ended, unlike_ends
 from fingerprint.explain.values import percent
@@ -41,12 +42,13 @@ def _is_in_noise(metric: MetricChange) -> bool:
 
 def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
     """Of every metric that either side has, none where one is a snapshot. `history`: other runs of the same benchmark;
-    those that ended otherwise than A did are no witnesses. `only`: this metric alone."""
+    those that ended otherwise than A did are no witnesses. `only`: this metric alone. The benchmark's own are first."""
     if a.last is None or b.last is None:
         return ()
     ours = {run.id for run in (*a.attempts, *b.attempts)}
     others = [run for run in history if run.id not in ours and (a.last is None or ended(run) == ended(a.last))]
-    names = dict.fromkeys(name for run in (*a.attempts, *b.attempts) for name in run.metrics)
+    known = dict.fromkeys(name for run in (*a.attempts, *b.attempts) for name in run.metrics)
+    names = sorted(known, key=lambda name: name in EVERY_RUN)
     return tuple(_change(name, a, b, others) for name in names if only in (None, name))
 
 

@@ -12,13 +12,14 @@ from fingerprint.explain.contract import During
 from fingerprint.explain.observed import Observed, bulk, level
 from fingerprint.places import pattern_of
 from fingerprint.runs.record import Distribution, Growth
-from fingerprint.words import quantities
+from fingerprint.words import place, quantities
 from probes.kit.paths import parse_path
 
 APART = 2.0
 APART_UNDER_LOAD = 1.05
 """Of what counts in one condition only: clocks of two runs that are 5 % apart while the GPU works are no noise."""
 SHARE_APART = 0.1
+MANY = 100  # samples: of fewer it is said how many there were
 LONG_ENOUGH = 5.0
 """Seconds, or samples, from which the growth or the distribution of one run says something about another."""
 
@@ -65,7 +66,7 @@ def _folded(group: Sequence[During], among: int) -> During:
     alike = all(item.says == first.says for item in others)
     return msgspec.structs.replace(
         first, fact=text, on=f"{len(group)}/{among}", values={item.fact: (item.a, item.b) for item in group if others},
-        says=first.says if alike else f"{first.says}, most on {first.fact}",
+        says=first.says if alike else f"{first.says}, most on {place(text, first.fact)}",
     )  # fmt: skip
 
 
@@ -113,13 +114,19 @@ def _says(o: Observed) -> str:
 
 
 def _clauses(o: Observed) -> Iterator[str]:
-    """`median 1980 -> 990 MHz`, `41 and 38 samples, 3 and 12 left out: not gpu busy`."""
+    """`median 1980 -> 990 MHz while gpu busy`, and in how many samples where that is few, or unlike in both."""
     a, b = _level(o, o.a), _level(o, o.b)
     if isinstance(o.a, Growth) or isinstance(o.b, Growth):
         yield f"{quantities(a, b, o.unit)} per second"
         return
     share = f"in {100 * a:.0f} -> {100 * b:.0f} % of the samples"
-    yield share if _is_share(o) else f"median {quantities(a, b, o.unit)}"
-    if o.fact and (o.a.left_out or o.b.left_out):
-        counts = f"{o.a.count} and {o.b.count} samples"
-        yield f"{counts}, {o.a.left_out} and {o.b.left_out} left out: not {o.fact.settled}"
+    met = f" while {o.fact.settled}" if o.fact and (o.a.left_out or o.b.left_out) else ""
+    yield f"{share if _is_share(o) else f'median {quantities(a, b, o.unit)}'}{met}"
+    if met and (min(o.a.count, o.b.count) < MANY or abs(_met(o.a) - _met(o.b)) > SHARE_APART):
+        x, y = (f"{side.count} of {side.count + side.left_out}" for side in (o.a, o.b))
+        yield f"{x} and {y} samples"
+
+
+def _met(side: Distribution) -> float:
+    """The share of the samples in which the condition held."""
+    return side.count / (side.count + side.left_out)

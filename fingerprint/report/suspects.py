@@ -11,6 +11,7 @@ from fingerprint.words import before_after, clean, growth, in_words, quantity
 
 IN_FULL = 3
 NAMED = 12
+WITH_IT = 3
 _INDENT = 5
 _LABEL_WIDTH = 8
 _STYLES: dict[Likelihood, str] = {"likely": "bold red", "possible": "yellow", "unlikely": "dim"}
@@ -31,7 +32,7 @@ def suspects(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.suspects[NAMED:]:
         yield indented(f"and {len(diff.suspects) - NAMED} more, all in --format json", _INDENT)
     if left := diff.unexplained:
-        yield indented(f"Unexplained: {_range(left.low, left.high, left.unit)}. {left.says}")
+        yield indented(f"Unexplained {left.says}: {_range(left.low, left.high, left.unit)}.")
 
 
 def _none(diff: Diff) -> str:
@@ -67,13 +68,19 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
         yield "also", listed(suspect.facts[1:], 5)
     if suspect.mechanism:
         yield "why", " -> ".join(suspect.mechanism)
-    if suspect.explains:
-        yield "explains", _range(suspect.explains.low, suspect.explains.high, suspect.explains.unit)
-    elif suspect.explains_why_not:
-        yield "explains", f"unknown: {suspect.explains_why_not}"
+    if explains := _explains(suspect):
+        yield "explains", explains
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
     yield from (("against", _evidence(item)) for item in suspect.against)
     yield from _around(suspect)
+
+
+def _explains(suspect: Suspect) -> str:
+    """How much of the change, and where to read how."""
+    how = f" (fingerprint explain {suspect.rules[0]})" if suspect.rules else ""
+    if suspect.explains:
+        return f"{_range(suspect.explains.low, suspect.explains.high, suspect.explains.unit)}{how}"
+    return f"unknown: {suspect.explains_why_not}{how}" if suspect.explains_why_not else ""
 
 
 def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
@@ -81,11 +88,9 @@ def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
     if suspect.beside:
         yield "beside", f"{', '.join(map(_beside, suspect.beside))}: equal in both"
     if suspect.consequences:
-        yield "with it", listed(suspect.consequences, 5)
+        yield "with it", listed(suspect.consequences, WITH_IT)
     if suspect.bracket:
         yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}"
-    if suspect.rules:
-        yield "more", f"fingerprint explain {suspect.rules[0]}"
 
 
 def _evidence(evidence: Evidence) -> str:
@@ -99,4 +104,4 @@ def _beside(beside: Beside) -> str:
 
 
 def _range(low: float, high: float, unit: str) -> str:
-    return f"{quantity(low, '')} to {quantity(high, unit)}"
+    return f"{quantity(low, '')} to {quantity(high, unit)}" if low else f"at most {quantity(high, unit)}"

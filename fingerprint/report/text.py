@@ -5,7 +5,7 @@ the number left out is said; the JSON holds all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from math import ceil
 from typing import Any
@@ -27,17 +27,23 @@ from fingerprint.explain.contract import (
     Unknown,
 )
 from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
-from fingerprint.report.suspects import suspects
-from fingerprint.words import before_after, growth, in_words, quantities, quantity
+from fingerprint.report.suspects import IN_FULL, suspects
+from fingerprint.words import before_after, clean, growth, in_words, place, quantities, quantity
 
 SHOWN = 12
 REMARKS = 5
 SENTENCES = 4  # lines of them on 80 columns
 UNKNOWN = 6
 BLIND = 3
+AREAS = 4
 SEEN = 5
 DEVICES = 4
+LONG = 60
 DURING = "changed during the run"
+SAME = "Same experiment?"
+HOPELESS = ("unsupported", "not_observable", "retired")
+"""Gaps that nobody can close on this host."""
+NO_VALUE = "no value"
 QUIET_PAIRS = ("same slot and unit", "same slot")
 _STYLES: dict[MetricVerdict, str] = {
     "worse": "bold red", "better": "green", "same": "dim", "changed": "yellow", "unassessed": "dim",
@@ -47,7 +53,7 @@ _STYLES: dict[MetricVerdict, str] = {
 def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
-        _headline, _metrics, _arithmetic, _comparable, suspects, _held_up, _changed_during, _other_changes, _intended,
+        _headline, _comparable, _metrics, _arithmetic, suspects, _held_up, _changed_during, _other_changes, _intended,
         _seen_during, _own_noise, _ruled_out, _not_known, _blind, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
@@ -72,15 +78,26 @@ def _starts(side: Side) -> str:
 def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not diff.metrics:
         return
-    yield heading("Metrics")
-    yield from rows([_metric(metric) for metric in diff.metrics], indent=2)
-    remarks: dict[str, list[str]] = {}
-    for metric in sorted(diff.metrics, key=lambda metric: metric.verdict in ("same", "unassessed")):
-        if remark := _remark(metric):
-            remarks.setdefault(remark, []).append(metric.name)
-    for remark, names in list(remarks.items())[:REMARKS]:
+    remarks = _remarks(diff)
+    by_all = next(iter(remarks)) if len(remarks) == 1 and any(metric.ci for metric in diff.metrics) else ""
+    yield heading("Metrics", by_all)
+    same = [metric for metric in diff.metrics if metric.verdict == "same"]
+    told = [metric for metric in diff.metrics if metric not in same] if 1 < len(same) < len(diff.metrics) else []
+    yield from rows([_metric(metric) for metric in told or diff.metrics], indent=2)
+    if told:
+        yield indented(f"the same: {', '.join(map(_at_rest, same))}")
+    for remark, names in list(remarks.items())[: 0 if by_all else REMARKS]:
         yield indented(f"{listed(names, 4)}: {remark}" if diff.metrics[1:] else remark)
     yield from _left_out(len(remarks), REMARKS)
+
+
+def _remarks(diff: Diff) -> Mapping[str, list[str]]:
+    """What is remarked, of which metrics; first of those that moved."""
+    found: dict[str, list[str]] = {}
+    for metric in sorted(diff.metrics, key=lambda metric: metric.verdict in ("same", "unassessed")):
+        if remark := _remark(metric, diff):
+            found.setdefault(remark, []).append(metric.name)
+    return found
 
 
 def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
@@ -90,6 +107,10 @@ def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
         _ratio(metric),
         said(metric.verdict, _STYLES[metric.verdict]),
     )
+
+
+def _at_rest(metric: MetricChange) -> str:
+    return f"{metric.name} {_medians(metric.a, metric.b, metric.unit)}"
 
 
 def _medians(a: Spread | None, b: Spread | None, unit: str) -> str:
@@ -105,12 +126,14 @@ def _ratio(metric: MetricChange) -> str:
     return f"x {metric.ratio:.2f}{interval}"
 
 
-def _remark(metric: MetricChange) -> str:
-    """What stands below the table; a metric that did not move needs no words, unless its interval says otherwise."""
+def _remark(metric: MetricChange, diff: Diff) -> str:
+    """What stands below the table; a metric that did not move needs no words, unless its interval says otherwise. How
+    many values it is the median of is said where it is another number than that of the starts."""
     if metric.verdict == "same" and not (metric.ci and (metric.ci[0] > 1 or metric.ci[1] < 1)):
         return ""
     counts = [side.n for side in (metric.a, metric.b) if side]
-    samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 else ""
+    is_told = counts == [len(diff.a.attempts), len(diff.b.attempts)]
+    samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 and not is_told else ""
     return f"{samples}{metric.says}".strip()
 
 
@@ -124,14 +147,19 @@ def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
 
 
 def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:
+    """One line, where there is nothing to be said but that it was."""
     same = diff.comparable
-    yield heading("Same experiment?")
-    yield indented(same.says or _sameness(diff))
+    says = same.says or _sameness(diff)
+    moved = [pair for pair in diff.pairing if pair.how not in QUIET_PAIRS]
+    if not (moved or same.epochs_crossed or same.same_command is False):
+        yield Text.assemble((SAME, "bold"), "  ", clean(says))
+        return
+    yield heading(SAME)
+    yield indented(says)
     if same.epochs_crossed:
         yield indented(f"Between them lies: {', '.join(same.epochs_crossed)}.")
     if same.same_command is False:
         yield from rows([("A", diff.a.command), ("B", diff.b.command)], indent=2)
-    moved = [pair for pair in diff.pairing if pair.how not in QUIET_PAIRS]
     yield from rows([(_paired(pair), pair.how) for pair in moved[:SHOWN]], indent=2)
     yield from _left_out(len(moved))
 
@@ -221,10 +249,10 @@ def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text
 def _values(change: ChangedFact) -> str:
     if not change.values:
         return _sides(change, change.before, change.after)
-    each = {_place(change.fact, path): _sides(change, a, b) for path, (a, b) in change.values.items()}
+    each = {place(change.fact, path): _sides(change, a, b) for path, (a, b) in change.values.items()}
     if len(set(each.values())) == 1:
         return f"{next(iter(each.values()))}  {listed(list(each), DEVICES)}"
-    return listed([f"{place}: {words}" for place, words in each.items()], DEVICES)
+    return listed([f"{at}: {words}" for at, words in each.items()], DEVICES)
 
 
 def _sides(change: ChangedFact, before: Any, after: Any) -> str:
@@ -236,22 +264,32 @@ def _sides(change: ChangedFact, before: Any, after: Any) -> str:
     return before_after(before, after, change.unit)
 
 
-def _place(pattern: str, path: str) -> str:
-    """What stands in `path` where `pattern` has its asterisks."""
-    return "/".join(name for star, name in zip(pattern.split("/"), path.split("/"), strict=True) if star == "*")
-
-
 def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
-    if not diff.during:
+    """But for what stands under a suspect already; of several that say the same the facts are listed."""
+    under = {_what(evidence.fact) for suspect in diff.suspects[:IN_FULL] for evidence in suspect.evidence}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for item in diff.during:
+        if _what(item.fact) not in under:
+            alike.setdefault((_in_both(item), item.on), []).append(item.fact)
+    if not alike:
         return
-    yield heading("Seen while they ran")
-    yield from rows([_during(item) for item in diff.during[:SEEN]], indent=2)
-    yield from _left_out(len(diff.during), SEEN)
+    yield heading("Seen while they ran", "besides what stands under a suspect" if under else "")
+    yield from rows([_during(facts, *words) for words, facts in list(alike.items())[:SEEN]], indent=2)
+    yield from _left_out(len(alike), SEEN)
 
 
-def _during(item: During) -> tuple[Text, str]:
-    on = f"  on {item.on}" if item.on else ""
-    return said(item.fact, FACT), f"{item.says or before_after(item.a, item.b, item.unit)}{on}"
+def _what(fact: str) -> tuple[str, str]:
+    """Area and name: an event reason, and the counter of the time that it held, are one thing to be told."""
+    area, _, within = fact.partition("/")
+    return area, within.rpartition("/")[2]
+
+
+def _in_both(item: During) -> str:
+    return item.says or before_after(item.a, item.b, item.unit)
+
+
+def _during(facts: list[str], says: str, on: str) -> tuple[Text, str]:
+    return said(listed(facts, SEEN), FACT), f"{says}{f'  on {on}' if on else ''}"
 
 
 def _own_noise(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -264,9 +302,10 @@ def _own_noise(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _ruled_out(diff: Diff) -> Iterator[ConsoleRenderable]:
     neither = f"; {len(diff.ruled_out.absent)} more are there in neither" if diff.ruled_out.absent else ""
     yield heading("Ruled out", f"{diff.ruled_out.count} facts, seen equal in both{neither}")
-    groups = [f"{group.title} {group.facts}" for group in diff.ruled_out.groups]
-    if groups:
-        yield indented(listed(groups, SHOWN))
+    groups = diff.ruled_out.groups
+    told = [*(f"{it.title}: {it.says}" for it in groups[:AREAS]), *(f"{it.title} {it.facts}" for it in groups[AREAS:])]
+    if told:
+        yield indented("; ".join(told))
 
 
 def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -277,9 +316,16 @@ def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading("Not known", f"equal or not, nobody can tell{first}")
     alike: dict[tuple[bool, str, str, str], list[str]] = {}
     for unknown in diff.not_known:
-        alike.setdefault((bool(unknown.rules), unknown.a, unknown.b, unknown.says), []).append(_counted(unknown))
+        alike.setdefault(_why(unknown), []).append(_counted(unknown))
     yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:UNKNOWN]], indent=2)
     yield from _left_out(len(alike), UNKNOWN)
+
+
+def _why(unknown: Unknown) -> tuple[bool, str, str, str]:
+    """By what it leads, both sides, and what is said; of what nobody can know here it is no matter why."""
+    if unknown.a == unknown.b and unknown.a in HOPELESS:
+        return bool(unknown.rules), NO_VALUE, NO_VALUE, "no interface, driver or part of this host tells it"
+    return bool(unknown.rules), unknown.a, unknown.b, unknown.says
 
 
 def _counted(unknown: Unknown) -> str:
@@ -291,7 +337,8 @@ def _counted(unknown: Unknown) -> str:
 def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> tuple[Text, str]:
     _, a, b, says = key
     where = f"{a} in both" if a == b else f"A {a}, B {b}"
-    return said(where.replace("_", " ")), listed(facts, 3) + (f": {says}" if says else "")
+    most = 1 if a == NO_VALUE else 3
+    return said(where.replace("_", " ")), listed(facts, most) + (f": {says}" if says else "")
 
 
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -304,7 +351,17 @@ def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.next:
         yield heading("Next")
-        yield from rows([(f"{number}.", step) for number, step in enumerate(diff.next, 1)], indent=2)
+        steps = (_without_restore(step, diff) for step in diff.next)
+        yield from rows([(f"{number}.", step) for number, step in enumerate(steps, 1)], indent=2)
+
+
+def _without_restore(step: str, diff: Diff) -> str:
+    """A long command that stands under a suspect already is not repeated."""
+    commands = {suspect.rank: suspect.restore or "" for suspect in diff.suspects[:IN_FULL]}
+    for rank, command in commands.items():
+        if len(command) > LONG:
+            step = step.replace(command, f"`restore` of suspect {rank}, above")
+    return step
 
 
 def _left_out(count: int, shown: int = SHOWN) -> Iterator[ConsoleRenderable]:

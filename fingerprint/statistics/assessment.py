@@ -272,7 +272,7 @@ class _Told(msgspec.Struct, frozen=True):
             ratio=exp(self.case.effect),
             ci=(exp(found.low), exp(found.high)),
             basis=self.basis,
-            says=f"{words.change(found)}, {self.who}: {says}",
+            says=f"{self.who}: {says}",
             more=self._more(verdict),
         )
 

@@ -7,7 +7,6 @@ from statistics import median
 from fingerprint.statistics.memory import effective_size
 from fingerprint.statistics.rules import ALARM, ASSUMED, FEW
 from fingerprint.statistics.series import Series, typical_values
-from fingerprint.statistics.shift import Shift
 from fingerprint.statistics.spread import components, modes, rare_mode_alarm
 
 
@@ -24,12 +23,6 @@ def distance(shift: float) -> str:
 
 def counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def change(found: Shift) -> str:
-    """`+58 % (95 %: +55 % to +61 %)`."""
-    estimate, low, high = (percent(expm1(value), sign=True) for value in (found.estimate, found.low, found.high))
-    return f"{estimate} (95 %: {low} to {high})"
 
 
 def reach(values: Sequence[float]) -> str:

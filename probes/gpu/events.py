@@ -42,6 +42,7 @@ class EventReasons(Section):
         CURRENT,
         settled="gpu busy",
         context=True,
+        follows=("gpu/*/power_limit", "gpu/*/enforced_power_limit", "gpu/*/clocks/applications/*"),
     )
     supported: Seen[tuple[str, ...]] = identity(
         "A reason that is missing here is unknown, not absent", "nvmlDeviceGetSupportedClocksEventReasons",

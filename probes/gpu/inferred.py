@@ -30,7 +30,7 @@ class Inferred(Section):
     )
     clock_lock_ground: Seen[str] = state(
         "The readings that clock_lock rests on", "inferred with it", settled="gpu busy", context=True,
-        follows=("gpu/*/inferred/clock_lock",),
+        follows=("gpu/*/inferred/clock_lock", "gpu/*/power_limit", "gpu/*/enforced_power_limit"),
     )  # fmt: skip
     power_limit_by: Seen[str] = config(
         "Whether the limit is the board's own or was set by somebody. The limit itself is a fact of its own",

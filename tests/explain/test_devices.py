@@ -83,7 +83,7 @@ def test_what_was_left_out_is_said_beside_what_was_seen() -> None:
 
     at = rack(x=Card(uuid="1"))
     [during] = explained(ran("A", at, samples=clock(1980, 3)), ran("B", at, samples=clock(600, 12))).during
-    assert during.says == "median 1980 -> 600 MHz; 40 and 40 samples, 3 and 12 left out: not gpu busy"
+    assert during.says == "median 1980 -> 600 MHz while gpu busy; 40 of 43 and 40 of 52 samples"
 
 
 def test_telemetry_of_exchanged_devices_is_compared_device_by_device() -> None:

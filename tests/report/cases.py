@@ -89,8 +89,9 @@ def diff(headline: str, **more: Any) -> Diff:
         "arithmetic": None, "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (),
         "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
-            Group(title="kernel", facts=1290, devices=0, themes=(), says=""),
-            Group(title="cpu", facts=622, devices=0, themes=(), says=""),
+            Group(title="kernel", facts=1290, devices=0, themes=("release", "scheduler"),
+                  says="1290 equal, release and scheduler included"),
+            Group(title="cpu", facts=622, devices=0, themes=(), says="622 equal"),
         ), absent=("cpu/frequency/bios_limit", "kernel/livepatches")),
         "not_known": (), "blind": (), "next": (),
     }  # fmt: skip
@@ -182,7 +183,7 @@ EVERYTHING = diff(
                 ["python", "serve.py", "--tp", "8", "--eager", "--port", "30000"], likelihood="unlikely"),
         *(suspect(n, f"kernel/sysctl/vm.knob{n}", n, n + 1, likelihood="unlikely") for n in range(5, 15)),
     ),
-    unexplained=Unexplained(low=2.6, high=4.6, unit="ms", says="No other bounded suspect is left."),
+    unexplained=Unexplained(low=2.6, high=4.6, unit="ms", says="of verify_ms, after the suspects with a bound"),
     changes=(
         changed("gpu/*/power_limit", 600, 450, unit="W", on="8/8", suspect=1),
         changed("memory/hugepages/2048kB/nr", 0, 512, verdict="changed during the run", says="in run-B"),

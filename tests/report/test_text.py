@@ -67,7 +67,7 @@ def test_one_suspect_fits_a_screen() -> None:
 def test_the_answers_come_in_order() -> None:
     text = render(EVERYTHING)
     titles = (
-        EVERYTHING.headline[:40], "\nMetrics", "\nSame experiment?", "\nSuspects", "\nChanged while a run ran",
+        EVERYTHING.headline[:40], "\nSame experiment?", "\nMetrics", "\nSuspects", "\nChanged while a run ran",
         "\nOther changes", "\nIntended", "\nSeen while they ran", "\nRuled out", "\nNot known", "\nNext",
     )  # fmt: skip
     places = [text.index(title) for title in titles]

@@ -1,4 +1,4 @@
-"""A host with 8 RTX PRO 6000 over PCIe: what a recorded guest answers, grown to two sockets, and a fake NVML's profile."""
+"""A host with 8 RTX PRO 6000 over PCIe: a recorded guest, grown to two sockets, with a fake NVML's GPUs."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -118,7 +118,7 @@ def _processor(block: str, number: int) -> str:
 def _nodes(guest: Answers) -> Answers:
     names = tuple(sorted({*guest["names", NODE], "node1"}))
     meminfo = re.sub(r"^(MemTotal:\s+)\d+", rf"\g<1>{2 * NODE_KIB}", guest["text", "/proc/meminfo"], flags=re.MULTILINE)
-    lists = {name: "0-1\n" for name in ("has_cpu", "has_memory", "has_normal_memory", "online", "possible")}
+    lists = dict.fromkeys(("has_cpu", "has_memory", "has_normal_memory", "online", "possible"), "0-1\n")
     texts: Mapping[str, str] = {
         "/proc/meminfo": meminfo,
         "/proc/sys/kernel/hostname": "gpu-07\n",
@@ -156,15 +156,27 @@ def process(program: str, arguments: tuple[str, ...], env: Mapping[str, str]) ->
         "affinity": EVERY,
         "mems_allowed": "0-1",
         "limits": {"$": "map", "items": dict.fromkeys(("as", "memlock", "nofile", "nproc", "stack"), free)},
-        **{"uid": 1000, "gid": 1000, "nice": 0, "autogroup_nice": 0, "policy": "other", "rt_priority": 0},
-        **{"io_priority": "none/0", "oom_score_adj": 0, "timer_slack": 50000, "thp_enabled": True},
-        **{"no_new_privs": False, "seccomp": "off", "personality": "00000000"},
+        "uid": 1000,
+        "gid": 1000,
+        "nice": 0,
+        "autogroup_nice": 0,
+        "policy": "other",
+        "rt_priority": 0,
+        "io_priority": "none/0",
+        "oom_score_adj": 0,
+        "timer_slack": 50000,
+        "thp_enabled": True,
+        "no_new_privs": False,
+        "seccomp": "off",
+        "personality": "00000000",
         "speculation_store_bypass": "vulnerable",
         "speculation_indirect_branch": "always enabled",
         "cgroup": {
             "path": {"$": "map", "items": {"unified": "/system.slice/bench.service"}},
             **dict.fromkeys(("cpu_max", "memory_max", "memory_high", "memory_swap_max", "pids_max"), "max"),
-            **{"cpu_weight": [], "cpuset_cpus": EVERY, "cpuset_mems": "0-1"},
+            "cpu_weight": [],
+            "cpuset_cpus": EVERY,
+            "cpuset_mems": "0-1",
         },
     }
     return msgspec.convert(told, Process)

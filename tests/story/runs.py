@@ -29,7 +29,7 @@ from fingerprint.runs.record import (
 from fingerprint.sections import Blob
 from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
 from fingerprint.store import blobs
-from fingerprint.store.bundle import EXPORT, Entry, Export, StoredRun, StoredSnapshot
+from fingerprint.store.bundle import EXPORT, Export, StoredRun, StoredSnapshot
 from fingerprint.store.packing import hollow, with_reading
 from fingerprint.version import __version__
 from tests.story.machine import COUNT, SLOTS, process, sections
@@ -40,7 +40,7 @@ ARGV = ("./bench.sh", "--model", "/models/moe-1t", "--tp", "8", "--speculative")
 WORKLOAD = {"client": "bench_serving", "prompts": 64, "input_len": 1024, "output_len": 375, "concurrency": 1, "seed": 7}
 TOKENS = 64 * 375
 START_UP = 412.0  # s until the server answers
-TICKS = 1200
+TICKS, BUSY = 1200, 640  # samples, and those in which the GPUs worked
 _ENV = {
     "CUDA_DEVICE_MAX_CONNECTIONS": "1",
     "HOME": "/home/bench",
@@ -84,11 +84,11 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 THURSDAY = Day(
-    name="run-A", date="2026-01-15T21:04:00", limit=600, draw=531, sm=2385, capped=0.0, temperature=68,
+    name="run-A", date="2026-01-15T21:04:00", limit=600, draw=531, sm=2430, capped=0.0, temperature=68,
     draft=1.6, verify=19.2, rest=0.48, decode=11.2, plain=89.0,
 )  # fmt: skip
 FRIDAY = Day(
-    name="run-B", date="2026-01-16T22:10:00", limit=450, draw=449, sm=1815, capped=0.87, temperature=61,
+    name="run-B", date="2026-01-16T22:10:00", limit=450, draw=449, sm=1845, capped=0.87, temperature=61,
     draft=2.3, verify=29.6, rest=1.43, decode=12.1, plain=82.0,
 )  # fmt: skip
 
@@ -193,22 +193,24 @@ def _samples_of_gpu(day: Day, own: float) -> Iterator[tuple[str, Sample]]:
     """own: how this GPU differs from the others, as boards of one name do."""
     seconds = _wall_time(day)
     cap = int(day.capped * own * seconds * 1e6)
-    yield "busy", _flag(1 - START_UP / seconds / 2)
-    yield "clocks/sm", _around(day.sm * own)
-    yield "clocks/graphics", _around(day.sm * own)
+    yield "busy", _flag(BUSY / TICKS)
+    sm = day.sm * own if day.capped else day.sm
+    yield "clocks/sm", _around(sm, bool(day.capped))
+    yield "clocks/graphics", _around(sm, bool(day.capped))
     yield "clocks/mem", _around(12481, 0)
     yield "power/draw", _around(1000 * min(day.draw * own, day.limit), 0.3)
     yield "temperature/gpu", _around(day.temperature * own)
     yield "utilization/gpu", _around(93, 0.5)
-    yield "performance_state", Held((("P1", TICKS // 2),), left_out=TICKS // 2)
-    yield "clocks_event_reasons/active", _reasons(day)
+    yield "clocks_event_reasons/active", _held(day, "sw_power_cap", "none")
+    yield "inferred/clock_lock_ground", _held(day, "busy, and held by sw_power_cap", "busy at the maximum clock")
     yield "clocks_event_reasons/sw_power_cap", _flag(day.capped)
     yield "clocks_event_reasons/hw_thermal_slowdown", _flag(0.0)
     yield "clocks_event_reasons_counters/sw_power_cap", _grown(cap, seconds)
     for reason in ("hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"):
         yield f"clocks_event_reasons_counters/{reason}", _grown(0, seconds)
-    yield "inferred/clock_lock", Held((("no sign", TICKS // 2),), left_out=TICKS // 2)
-    yield "pcie/link_gen_current", Held(((5, TICKS // 2),), left_out=TICKS // 2)
+    steady = {"inferred/clock_lock": "no sign", "performance_state": "P1"}
+    steady |= {"pcie/link_gen_current": 5, "pcie/link_speed": 32000}
+    yield from ((fact, Held(((value, BUSY),), left_out=TICKS - BUSY)) for fact, value in steady.items())
     yield "pcie/errors/replay_counter", _grown(0, seconds)
 
 
@@ -217,25 +219,27 @@ def _samples_of_host(day: Day) -> Iterator[tuple[str, Sample]]:
     yield "pressure/cpu/some/total", _grown(int(0.004 * seconds * 1e6), seconds)
     yield "pressure/io/some/total", _grown(int(0.001 * seconds * 1e6), seconds)
     yield "pressure/memory/some/total", _grown(0, seconds)
-    yield "usage/main/user", _grown(int(8.6 * seconds * 1e6), seconds)
-    yield "usage/main/system", _grown(int(0.7 * seconds * 1e6), seconds)
+    yield "usage/main/user", _grown(int(8.6 * seconds * 1e3), seconds)
+    yield "usage/main/system", _grown(int(0.7 * seconds * 1e3), seconds)
+    yield "usage/main/run_delay", _grown(int(0.002 * seconds * 1e9), seconds)
+    yield "usage/main/processes", _around(COUNT + 2, 0)
+    yield "usage/main/threads", _around(1184, 0)
 
 
-def _reasons(day: Day) -> Held:
-    half = TICKS // 2
-    capped = round(half * day.capped)
-    held = (("sw_power_cap", capped), ("none", half - capped)) if capped else (("none", half),)
-    return Held(held, left_out=half)
+def _held(day: Day, at_the_limit: str, below_it: str) -> Held:
+    capped = round(BUSY * day.capped)
+    found = ((at_the_limit, capped), (below_it, BUSY - capped))
+    return Held(tuple(pair for pair in found if pair[1]), left_out=TICKS - BUSY)
 
 
 def _around(median: float, wide: float = 1.0) -> Distribution:
     quantiles = tuple(round(median * (1 + wide * away), 1) for away in SPREAD)
-    return Distribution(TICKS // 2, round(median, 1), quantiles, TICKS // 2)
+    return Distribution(BUSY, round(median, 1), quantiles, TICKS - BUSY)
 
 
 def _flag(share: float) -> Distribution:
     quantiles = tuple(float(share >= 1 - at) if share else 0.0 for at in (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1))
-    return Distribution(TICKS // 2, round(share, 3), quantiles, TICKS // 2)
+    return Distribution(BUSY, round(share, 3), quantiles, TICKS - BUSY)
 
 
 def _grown(by: int, seconds: float) -> Growth:

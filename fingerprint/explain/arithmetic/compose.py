@@ -9,7 +9,7 @@ from fingerprint.explain.arithmetic.numbers import Numbers, numbers_of, parts_su
 from fingerprint.explain.arithmetic.pays import pays, plain_rate, rate_of_other
 from fingerprint.explain.arithmetic.rest import residuals
 from fingerprint.explain.arithmetic.splitting import factors
-from fingerprint.explain.contract import Arithmetic, BreakEven, Factor, MetricChange
+from fingerprint.explain.contract import Arithmetic, BreakEven, Factor, MetricChange, Residual
 from fingerprint.explain.metrics import MOVED, counted, is_marked
 from fingerprint.explain.subject import Subject, unlike_ends
 
@@ -45,11 +45,12 @@ def _composed(a: Subject, b: Subject, x: Numbers, y: Numbers, moved: bool) -> Ar
     clash = (*contradictions(x, "a", a.name), *contradictions(y, "b", b.name))
     if not (split or left or pay or clash):
         return None
+    told = split if moved and not clash else ()
     says = (
         *(each.says for each in clash),
-        *(_split_in_words(split) if moved and not clash else ()),
+        *_split_in_words(told),
         *_even_in_words(pay),
-        *_left_in_words([each.says for each in left if each.says]),
+        *_left_in_words([each.says for each in left if each.says and not _is_told(each, told)]),
     )
     identities = tuple(dict.fromkeys((*_identities(x), *_identities(y), *(each.formula for each in pay))))
     return Arithmetic(
@@ -87,6 +88,11 @@ def _split_in_words(split: Sequence[Factor]) -> Iterator[str]:
         yield f"throughput x {whole} = {', '.join(f'{factor.name} x {factor.times:.2f}' for factor, _ in told)}."
     elif told:
         yield f"Of throughput x {whole}: {', '.join(f'{factor.name} {100 * share:.0f} %' for factor, share in told)}."
+
+
+def _is_told(left: Residual, split: Sequence[Factor]) -> bool:
+    """Whether a part of the split is what is left, on both sides."""
+    return any((factor.a, factor.b) == (left.a, left.b) for factor in split)
 
 
 def _left_in_words(left: Sequence[str]) -> Iterator[str]:
