@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from fingerprint.explain.mechanisms import phases_of, rules, themes
-from fingerprint.explain.mechanisms.graph import SERVES, Rule
+from fingerprint.explain.mechanisms.graph import SERVES, Condition, Rule
 from fingerprint.explain.reference import WAYS, bound, condition, incidents
 
 HEAD = """# Mechanisms
@@ -55,8 +55,11 @@ def lines(rule: Rule) -> Iterator[str]:
     yield f"moves *{', '.join(rule.moves)}*; {WAYS[rule.way]}"
     yield f"reaches {', '.join(phases_of(rule))}"
     if rule.binds:
-        seen = [f"\n  - {marked(condition(one), one.facts)}" for one in rule.binds]
-        yield f"binds only where one of these is seen:{''.join(seen)}"
+        yield f"binds only where one of these is seen:{below(rule.binds)}"
+    if rule.shows:
+        yield f"shows in:{below(rule.shows)}"
+    if rule.between:
+        yield "is between GPUs, or nodes: of a GPU that is alone it moves nothing"
     if rule.bound:
         yield f"explains {marked(bound(rule.bound), rule.bound.facts)}"
     if rule.beside:
@@ -66,6 +69,10 @@ def lines(rule: Rule) -> Iterator[str]:
         yield incidents(rule)
     if rule.sources:
         yield f"sources: {', '.join(f'<{source}>' for source in rule.sources)}"
+
+
+def below(conditions: Iterable[Condition]) -> str:
+    return "".join(f"\n  - {marked(condition(one), one.facts)}" for one in conditions)
 
 
 def marked(text: str, glob: str) -> str:

@@ -6,12 +6,13 @@ from math import inf
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Changes, Folded, Unsteady
-from fingerprint.explain.binding import bound
+from fingerprint.explain.binding import Bound, bound
 from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
+from fingerprint.explain.signs import is_alone, shown
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import Glob, parse_glob
 
@@ -22,6 +23,10 @@ BINDING, UNBOUND = 0.5, -0.3
 CAUGHT_IN_THE_ACT = 0.45
 GREW = 0.3
 """A counter of trouble that grew outranks a setting that differs."""
+SHOWN = 0.25
+"""Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
+ALONE = -0.1
+"""What GPUs say to each other, where one was seen: it may still work with those of other hosts."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
 PRIVATE = -0.05
@@ -78,9 +83,11 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 def _ranked(change: Folded, about: _About) -> Ranked:
     way = reach(change, about.target, about.metrics)
-    evidence, unbound = bound(change, way.rules, about.seen)
-    against = (*unbound, *way.against)
-    parts = {name: part for name, part in _parts(change, way, evidence, unbound).items() if part}
+    limits = bound(change, way.rules, about.seen)
+    signs = shown(change, way.rules, about.seen)
+    evidence, against = (*limits.evidence, *signs), (*limits.against, *way.against)
+    every = {**_parts(change, way, limits), **_signs(limits, signs, is_alone(way.rules, about.seen))}
+    parts = {name: part for name, part in every.items() if part}
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
@@ -98,14 +105,17 @@ def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evid
     return "possible" if evidence and all(one.fact in moved for one in against) else "unlikely"
 
 
-def _parts(
-    change: Folded, way: Reach, evidence: Sequence[Evidence], unbound: Sequence[Evidence]
-) -> Mapping[str, float]:
+def _signs(limits: Bound, signs: Sequence[Evidence], alone: bool) -> Mapping[str, float]:
+    """A limit that was reached shows in the same counters: they count once."""
+    return {"shows": SHOWN if signs and not limits.evidence else 0.0, "alone": ALONE if alone else 0.0}
+
+
+def _parts(change: Folded, way: Reach, limits: Bound) -> Mapping[str, float]:
     """What a score is made of, by the words of the contract."""
     return {
         "prior": round(PRIOR * prior(way.rules) / MOST, 3),
         "kind": KIND.get(change.first.fact.kind, 0.0),
-        "binds": BINDING if evidence else UNBOUND if unbound else 0.0,
+        "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if change.first.verdict == "changed during the run" else 0.0,
         "grew": GREW if change.first.verdict == "grew" else 0.0,

@@ -9,6 +9,7 @@ from fingerprint.explain.contract import Evidence, MetricChange
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, phases_of_metric
 
 MOVED = ("worse", "better", "changed")
@@ -68,7 +69,10 @@ def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
 
 
 def _other_way(change: Folded, rules: Sequence[Rule], target: Target) -> Iterable[Evidence]:
-    """Where every mechanism has a direction, and all push the number the other way."""
+    """Where every mechanism has a direction, and all push the number the other way. Whether a command worked at all is
+    no question of more or less: a link that was set slower may be the one that works."""
+    if target.name == EXIT_STATUS:
+        return
     before, after = _plain(change.first.before), _plain(change.first.after)
     if target.slower is None or before is None or after is None or before == after:
         return

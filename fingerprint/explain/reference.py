@@ -62,6 +62,10 @@ def rows_of_rule(rule: Rule) -> Iterator[Row]:
     yield "Reaches", "\n".join(f"{phase} ({why})" for phase, why in phases_of(rule).items())
     yield "Why", rule.why
     yield "Binds", "\n".join(map(condition, rule.binds)) or "always: nothing has to be seen beside the change"
+    if rule.shows:
+        yield "Shows in", "\n".join(map(condition, rule.shows))
+    if rule.between:
+        yield "Between", "GPUs, or nodes: of a GPU that is alone it moves nothing"
     yield "Explains", bound(rule.bound)
     yield "Confirm", rule.confirm
     yield "Restore", "\n".join(restores(rule)) or "no single command sets it back"
@@ -112,6 +116,9 @@ def rows_of_fact(pattern: str, fact: CatalogFact) -> Iterator[Row]:
     told = [rule.name for rule in rules() if any(_overlap(one.facts, pattern, fact) for one in rule.binds)]
     if told:
         yield "Evidence", f"tells whether these bind: {', '.join(told)}"
+    shown = [rule.name for rule in rules() if any(_overlap(one.facts, pattern, fact) for one in rule.shows)]
+    if shown:
+        yield "Sign", f"shows that these were at work: {', '.join(shown)}"
     beside = [rule.name for rule in rules() if any(_overlap(glob, pattern, fact) for glob in rule.beside)]
     if beside:
         yield "Beside", f"decides, without having changed, in: {', '.join(beside)}"

@@ -33,7 +33,7 @@ KEY = "a key that nobody declared"
 def globs_of(one: Rule) -> Iterator[str]:
     yield from one.sees
     yield from one.beside
-    yield from (condition.facts for condition in one.binds)
+    yield from (condition.facts for condition in (*one.binds, *one.shows))
     if one.bound:
         yield one.bound.facts
 
@@ -106,7 +106,7 @@ def test_what_makes_a_rule_bind_is_a_counter_or_telemetry() -> None:
     wrong = [
         f"{one.name}: {fact.path} is {fact.kind}"
         for one in rules()
-        for condition in one.binds
+        for condition in (*one.binds, *one.shows)
         for fact in catalog.find(condition.facts)
         if fact.kind not in ("counter", "telemetry")
     ]
@@ -118,7 +118,7 @@ def test_a_condition_suits_its_fact() -> None:
     wrong = [
         f"{one.name}: {condition.facts} {condition.sign}"
         for one in rules()
-        for condition in one.binds
+        for condition in (*one.binds, *one.shows)
         for fact in catalog.find(condition.facts)
         if (fact.kind == "counter") is not (condition.sign == "grew")
     ]

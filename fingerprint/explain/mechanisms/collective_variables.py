@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
             " NCCL_NSOCKS_* NCCL_CGA_* NCCL_WORK_* NCCL_THREAD_* NCCL_PXN_*"
         ),
         moves=("collective", "gpu compute"),
+        between=True,
         why="A forced algorithm, protocol or number of channels replaces the choice that NCCL makes for each size, and "
         "channels take multiprocessors from the kernels beside them. 1.2 to 1.6x, often by a value left over from an "
         "older version.",
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
         name="nccl-peer-access",
         sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_IGNORE_DISABLED_P2P NCCL_LEGACY_CUDA_REGISTER"),
         moves=("collective", "nvlink", "pcie link"),
+        between=True,
         beside=("kernel/cmdline", "gpu/*/pcie/numa_node"),
         why="Whether GPUs of one host read each other's memory or pass through the host's: 288 against 223 tok/s by a "
         "launcher's variable; where ACS or the IOMMU blocks what is advertised, on means a hang.",
@@ -49,6 +51,7 @@ RULES: tuple[Rule, ...] = (
             "NCCL_NET NCCL_NET_* NCCL_IB_* NCCL_SOCKET_* NCCL_CROSS_NIC NCCL_DMABUF_* NCCL_GDR* NCCL_COMM_ID NCCL_OOB_*"
         ),
         moves=("collective", "network"),
+        between=True,
         why="Which adapters carry the traffic between hosts, and whether straight from the GPU's memory. What NCCL "
         "does not find it replaces by TCP without a word: 50 ms became 370. Launchers copy one host's list to all.",
         confirm="NCCL_DEBUG=INFO: the NET/ lines and channels of both states, on each node",
@@ -66,6 +69,7 @@ RULES: tuple[Rule, ...] = (
             "NCCL_CUMEM_* NCCL_BUFFSIZE NCCL_*_BUFFSIZE NCCL_*REGISTER* NCCL_GRAPH_REGISTER NCCL_WIN_* NCCL_MEM_*"
         ),
         moves=("gpu memory", "collective"),
+        between=True,
         why="How NCCL gets its buffers and whether it uses the program's own: memory that the cache no longer has, and "
         "a copy at each end. The default of CUMEM changed with versions.",
         confirm="Unset it; used memory after the communicators are built (NCCL_DEBUG=INFO) in both states",
@@ -78,6 +82,7 @@ RULES: tuple[Rule, ...] = (
             "NCCL_TOPO_* NCCL_GRAPH_FILE NCCL_GRAPH_MIXING_SUPPORT NCCL_IGNORE_CPU_AFFINITY NCCL_HOSTID NCCL_CONF_FILE"
         ),
         moves=("collective", "page placement"),
+        between=True,
         beside=("process/*/affinity",),
         why="What NCCL believes of the machine and where its own threads stand: rings are laid by it.",
         confirm="NCCL_TOPO_DUMP_FILE in both states, then compare the two files",
@@ -87,6 +92,7 @@ RULES: tuple[Rule, ...] = (
         name="nccl-others",
         sees=env("NCCL_* RCCL_*"),
         moves=("collective",),
+        between=True,
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
@@ -96,6 +102,7 @@ RULES: tuple[Rule, ...] = (
         name="torch-collectives",
         sees=env("TORCH_NCCL_* TORCH_DISTRIBUTED_* TORCHELASTIC_* GLOO_* TORCH_SYMM_MEM_*"),
         moves=("collective", "cpu time"),
+        between=True,
         why="How torch calls the collectives: waiting on the host, checks before each one, recorders, which adapter "
         "gloo takes for the CPU's part.",
         confirm="Unset it, then the same run",
@@ -108,6 +115,7 @@ RULES: tuple[Rule, ...] = (
             " SGLANG_*MSCCL*"
         ),
         moves=("collective", "kernel choice"),
+        between=True,
         why="Whether an engine reduces by its own kernels or by NCCL, below which size, and how experts exchange "
         "tokens.",
         confirm="The engine's log at the start names the backend; unset it, then the same run",
@@ -137,6 +145,7 @@ RULES: tuple[Rule, ...] = (
         name="expert-exchange",
         sees=env("NVSHMEM_* DEEPEP_* DEEP_EP_* MSCCL_* MSCCLPP_*"),
         moves=("collective", "gpu compute", "network"),
+        between=True,
         why="How tokens go to their experts and back: over which adapters, in how much registered memory, by how many "
         "multiprocessors.",
         confirm="The library's own dispatch and combine test in both states",

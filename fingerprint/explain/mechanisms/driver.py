@@ -181,6 +181,7 @@ RULES: tuple[Rule, ...] = (
             "driver/fabricmanager/settings/*",
         ),
         moves=("nvlink", "collective", "availability"),
+        between=True,
         beside=("gpu/*/fabric/state", "driver/module/version"),
         why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
         "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "

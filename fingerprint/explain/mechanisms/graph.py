@@ -90,6 +90,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     way        of the value: `more helps` where a larger one means more of the resource; `either`: both are on record
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach
     binds      of several, one is enough; empty: always
+    shows      what it shows in where it does harm; that none of it was seen says nothing
+    between    GPUs, or nodes: of a GPU that is alone it moves nothing
     bound      None: none is known
     beside     globs of facts that decide without having changed: shown beside the suspect
     why        mechanism, with figures where somebody measured them
@@ -104,6 +106,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     way: Way = "either"
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
+    shows: tuple[Condition, ...] = ()
+    between: bool = False
     bound: Bound | None = None
     beside: tuple[str, ...] = ()
     why: str

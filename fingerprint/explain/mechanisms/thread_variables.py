@@ -1,12 +1,17 @@
 """Variables that say how many threads a library starts, where they stand, how they wait and how they compute."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _GOMP = "https://gcc.gnu.org/onlinedocs/libgomp/Environment-Variables.html"
 _OPENMP = "https://www.openmp.org/spec-html/5.2/openmpch21.html"
 _TORCH = "https://docs.pytorch.org/docs/stable/threading_environment_variables.html"
 _GRANTED = ("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "process/*/affinity", "cpu/smt/active")
+
+_THROTTLED = (
+    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
+    Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -17,6 +22,7 @@ RULES: tuple[Rule, ...] = (
             " NUMEXPR_*THREADS VECLIB_MAXIMUM_THREADS NUMBA_NUM_THREADS TORCH_NUM_THREADS"
         ),
         moves=("cpu time",),
+        shows=_THROTTLED,
         beside=_GRANTED,
         why="Unset, a pool is as large as the node's CPUs, whatever the group is granted: threads that wait for each "
         "other at each step then wait for a CPU as well. One leaves the rest idle. 1.1 to 10x on record.",
@@ -33,6 +39,7 @@ RULES: tuple[Rule, ...] = (
         name="omp-waiting",
         sees=env("OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME KMP_LIBRARY OPENBLAS_THREAD_TIMEOUT"),
         moves=("wake latency", "cpu time"),
+        shows=_THROTTLED,
         beside=_GRANTED,
         why="Threads that spin at a barrier go on at once and take CPUs from others, and a quota from themselves; "
         "threads that sleep have to be woken.",

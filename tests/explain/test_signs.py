@@ -1,0 +1,85 @@
+"""What shows that a suspect was at work, or had nobody to be at work with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fingerprint.diff.compare import compare
+from fingerprint.diff.known import probe_of
+from fingerprint.explain.contract import MetricChange
+from fingerprint.explain.counters import grew
+from fingerprint.explain.observed import observed
+from fingerprint.explain.rank import ALONE, SHOWN, Ranked, rank
+from fingerprint.runs.record import Distribution, Growth
+from probes.gpu import Gpu, Gpus
+from probes.gpu.pcie import Pcie
+from probes.kit.facts import Map
+from probes.process import Process
+from tests.explain.subjects import subject
+from tests.report.cases import metric
+
+SLOW = metric("decode_ms", "worse", 11.0, 44.0, unit="ms")
+THREADS, ALGORITHM, ARGUMENTS = (
+    "process/main/env/OMP_NUM_THREADS",
+    "process/main/env/NCCL_ALGO",
+    "process/main/arguments",
+)
+THROTTLED = "usage/main/cgroup/nr_throttled"
+FREE, HELD = {THROTTLED: Growth(0, 0, 0, 10.0)}, {THROTTLED: Growth(0, 90, 90, 10.0)}
+
+
+def program(arguments: Sequence[str] = (), **variables: str) -> Process:
+    return Process(arguments=tuple(arguments), env=Map(dict(variables)))
+
+
+def ranked(x: Process, y: Process, seen_x: Mapping[str, Any], seen_y: Mapping[str, Any]) -> dict[str, Ranked]:
+    a, b = subject("A", None, x, samples=seen_x), subject("B", None, y, samples=seen_y)
+    seen = observed(a.state.samples, b.state.samples, probe_of)
+    found = rank(compare(a.state, b.state), tuple(grew(seen, probe_of)), seen, [SLOW])
+    return {one.change.text: one for one in found}
+
+
+def working(*slots: str) -> Mapping[str, Any]:
+    return {f"gpu/{slot}/busy": Distribution(100, 1.0, (1.0,) * 7) for slot in slots}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "suspect"),
+    [
+        (program(OMP_NUM_THREADS="4"), program(), THREADS),
+        (program(["--threads", "7"]), program(["--threads", "48"]), ARGUMENTS),
+    ],
+)
+def test_a_throttled_group_is_evidence_under_the_threads_that_were_asked_for_and_not_their_rival(
+    before: Process, after: Process, suspect: str
+) -> None:
+    found = ranked(before, after, FREE, HELD)
+    assert list(found) == [suspect]
+    assert [evidence.fact for evidence in found[suspect].evidence] == [THROTTLED]
+    assert (found[suspect].likelihood, found[suspect].parts["shows"]) == ("likely", SHOWN)
+
+
+def test_that_nothing_was_throttled_does_not_speak_against_them() -> None:
+    found = ranked(program(OMP_NUM_THREADS="4"), program(), FREE, FREE)[THREADS]
+    assert (found.likelihood, found.evidence, found.against) == ("possible", (), ())
+
+
+@pytest.mark.parametrize(("slots", "part"), [(("17",), ALONE), (("17", "2a"), None), ((), None)])
+def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Sequence[str], part: float | None) -> None:
+    """Of none it is not known how many there are."""
+    seen = working(*slots)
+    found = ranked(program(NCCL_ALGO="Ring"), program(NCCL_ALGO="Tree"), seen, seen)[ALGORITHM]
+    assert found.parts.get("alone") == part
+    assert found.likelihood == "possible"
+
+
+def test_a_setting_that_makes_slower_can_be_why_a_command_works() -> None:
+    works = metric("exit_status", "better", 1.0, 0.0)
+    a, b = (
+        subject(name, Gpus(gpus=Map({"17": Gpu(pcie=Pcie(link_gen_max=speed))})), area="gpu")
+        for name, speed in (("A", 3), ("B", 2))
+    )
+    metrics: list[MetricChange] = [works]
+    (found,) = rank(compare(a.state, b.state), (), (), metrics)
+    assert (found.likelihood, found.against) == ("possible", ())
