@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.incidents.machines import MACHINES, sections_of
+from benchmarks.incidents.machines import MACHINES, standing
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.putting import Sections, places
 from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
@@ -26,7 +26,7 @@ OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
 
 def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
     """Some changes that have nothing to do with the row and can be told apart from what it is about."""
-    sections = sections_of(incident.machine)
+    sections = standing(incident.machine)
     there = [random.choice(alike) for alike in pool(incident.id)]
     there = [change for change in there if _fits(change, incident, sections)]
     random.shuffle(there)
@@ -52,13 +52,13 @@ def pool(apart_from: str) -> tuple[tuple[Changed, ...], ...]:
 
 
 def _is_state(row: Incident) -> bool:
-    sections = sections_of(row.machine)
+    sections = standing(row.machine)
     return all(facts_of_place(place).kind != "counter" for path in row.trigger for place in places(sections, path))
 
 
 def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
-    if not MACHINES[incident.machine].count and any(path.startswith(OF_A_DRIVER) for path in change.facts):
+    if not MACHINES[incident.machine].gpus and any(path.startswith(OF_A_DRIVER) for path in change.facts):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)
@@ -91,7 +91,7 @@ def fact_leads(path: str, metric: Number) -> bool:
 
 def share_that_leads(changes: Sequence[Changed], incident: Incident) -> float:
     """Of the facts of a drift that may be suspects at all."""
-    sections = sections_of(incident.machine)
+    sections = standing(incident.machine)
     facts = [path for change in changes for path in change.facts if not _is_context(path, sections)]
     return sum(fact_leads(path, incident.metric) for path in facts) / max(1, len(facts))
 

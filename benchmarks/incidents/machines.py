@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +27,11 @@ _PROCESS = Key("process", MAIN)
 
 
 class Machine(NamedTuple):
-    """host: a folder of tests/hosts. product, count: of the GPUs, by tests/nvml; empty for none."""
+    """host: a folder of tests/hosts. product, gpus: which and how many, by tests/nvml; empty for none."""
 
     host: str
     product: str = ""
-    count: int = 0
+    gpus: int = 0
 
 
 _LAPTOP, _FOUR_SOCKETS, _ARM = (
@@ -57,17 +56,22 @@ MACHINES: Mapping[str, Machine] = {
 
 
 def sections_of(name: str) -> Sections:
-    """Every section of a machine as plain JSON values, and the process of the run; the caller's own to change."""
-    return deepcopy(_sections(name))
+    """As `standing`, the caller's own to change."""
+    return copied(standing(name))
+
+
+def copied(sections: Sections) -> Sections:
+    return {key: msgspec.json.decode(msgspec.json.encode(section)) for key, section in sections.items()}
 
 
 @cache
-def _sections(name: str) -> Sections:
+def standing(name: str) -> Sections:
+    """Every section of a machine as plain JSON values, and the process of the run: to be read, and never changed."""
     machine = MACHINES[name]
     whole, host = _recorded(WHOLE), _recorded(machine.host)
     found = {Key(area): _over(whole[area], host.get(area) or {}) for area in whole}
-    if machine.count:
-        found |= _with_gpus(machine.product, machine.count)
+    if machine.gpus:
+        found |= _with_gpus(machine.product, machine.gpus)
     found[_PROCESS] = json.loads((DATA / "process.json").read_bytes())
     return found
 

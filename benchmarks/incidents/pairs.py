@@ -2,13 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from random import Random
 from typing import Any, NamedTuple
 
-import msgspec
-
-from benchmarks.incidents.machines import sections_of
+from benchmarks.incidents.machines import copied, standing
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of, value
 from benchmarks.incidents.rows import Facts, Incident, Number
 from benchmarks.incidents.sampling import (
@@ -52,13 +49,12 @@ class Runs(NamedTuple):
 
 def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, seen: bool = True) -> Runs:
     """changes: all that differs, the trigger among them or not. seen: whether what the row says was seen, was."""
-    base = sections_of(incident.machine)
-    standing = [facts for facts in (incident.also,) if facts]
+    every = (incident.also, *(change.facts for change in changes))
     sides = []
     for side in (0, 1):
-        sections = deepcopy(base)
+        sections = copied(standing(incident.machine))
         samples = {**host_samples(random), **gpu_samples(sections, random)}
-        for facts in (*standing, *(change.facts for change in changes)):
+        for facts in every:
             _apply(sections, samples, facts, side)
         for item in incident.seen if seen else ():
             add(samples, sections, item.fact, (item.before, item.after)[side], random)
@@ -101,7 +97,7 @@ def _metric(metric: Number, level: float) -> Metric:
 
 
 def _subject(name: str, sections: Sections, samples: Samples, starts: Sequence[Sequence[Metric]]) -> Subject:
-    after = deepcopy(sections)
+    after = copied(sections)
     count_on(after, samples)
     taken = {"before": _snapshot("before", sections, BEGAN), "after": _snapshot("after", after, BEGAN + _NS)}
     runs = [_run(name, at, told, sections, samples) for at, told in enumerate(starts, start=1)]

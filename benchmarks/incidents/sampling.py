@@ -1,4 +1,4 @@
-"""What is sampled while a played-back run runs: a host as it was recorded, GPUs at work, and what a row says was seen."""
+"""What is sampled in a run that is played back: a host as it was recorded, GPUs at work, what a row says was seen."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of, value
 from benchmarks.incidents.rows import DATA
-from fingerprint.places import facts_of
+from fingerprint.places import facts_of, place_of
 from fingerprint.runs.record import Distribution, Growth, Held, Sample
 from fingerprint.snapshot import Key
 from probes.kit.facts import Fact
@@ -27,13 +27,14 @@ AT_WORK: Mapping[str, tuple[str, float]] = {
     "clocks/graphics": ("clocks/max/graphics", 0.94),
     "clocks/sm": ("clocks/max/sm", 0.94),
     "clocks/mem": ("clocks/max/mem", 1.0),
-    "power/draw": ("power_default_limit", 0.45),
+    "power/draw": ("power_min_limit", 0.9),
     "utilization/gpu": ("", 97),
     "utilization/memory": ("", 55),
     "temperature/gpu": ("", 61),
     "busy": ("", 1),
 }
-"""Of a GPU at work: so much of another fact, or in its own unit. Of everything else, what it is at rest."""
+"""Of a GPU at work: so much of another fact, or in its own unit. Of everything else, what it is at rest. It draws less
+than any limit that may be set: what reaches one says so."""
 
 
 def host_samples(random: Random) -> Samples:
@@ -108,8 +109,6 @@ def _sampled_only(pattern: str) -> Place:
 
 def facts_of_place(place: Place) -> Fact:
     """Raises LookupError where no probe declares it."""
-    from fingerprint.places import place_of
-
     found = place_of(type_of(place.key), place.names)
     if found is None:
         raise LookupError(f"no probe declares {place.path}")

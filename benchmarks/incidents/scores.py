@@ -96,8 +96,8 @@ def _shows(diff: Diff, row: Incident) -> bool:
 
 
 def _words(diff: Diff, row: Incident) -> dict[str, tuple[int, int]]:
-    said = Counter(suspect.likelihood for suspect in diff.suspects)
-    right = Counter(suspect.likelihood for suspect in diff.suspects if _is_trigger(suspect, row))
+    said = Counter[str](suspect.likelihood for suspect in diff.suspects)
+    right = Counter[str](suspect.likelihood for suspect in diff.suspects if _is_trigger(suspect, row))
     return {word: (said[word], right[word]) for word in WORDS}
 
 

@@ -1,0 +1,116 @@
+"""A short version of `python -m benchmarks.incidents`: what was reached stays reached."""
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from benchmarks.incidents.drift import HALF, about, drift, pool
+from benchmarks.incidents.machines import MACHINES, copied, standing
+from benchmarks.incidents.pairs import Changed, runs_of
+from benchmarks.incidents.putting import places, put, value
+from benchmarks.incidents.rows import Incident, blind, incidents, outside
+from benchmarks.incidents.scores import Answer, Rate, answers, scores
+from fingerprint.diff.compare import compare
+
+FLOORS = {
+    "strong_top1": 0.40, "strong_top3": 0.55, "all_top1": 0.40, "all_top3": 0.55,
+    "null_abstains": 1.0, "removed_abstains": 1.0, "decisive_shown": 0.5,
+}  # fmt: skip
+"""May only rise: what one drift of each row reaches today."""
+CEILINGS = {"drift_likely": 0.0, "blind_likely": 0.0}
+LIKELY = 0.7
+"""Of what is called likely, at least so much is the trigger; and more than of what is called possible, and so on."""
+ROWS = (*incidents(), *blind())
+
+
+@pytest.fixture(scope="module")
+def played() -> Sequence[Answer]:
+    return tuple(answers(1))
+
+
+def test_no_score_falls_below_what_was_reached(played: Sequence[Answer]) -> None:
+    found = scores(played)
+    shares = {name: getattr(found, name).share for name in (*FLOORS, *CEILINGS)}
+    fallen = {name: shares[name] for name, floor in FLOORS.items() if shares[name] < floor}
+    risen = {name: shares[name] for name, ceiling in CEILINGS.items() if shares[name] > ceiling}
+    assert (fallen, risen) == ({}, {})
+
+
+def test_the_three_words_mean_what_they_say(played: Sequence[Answer]) -> None:
+    rates = scores(played).calibration
+    likely, possible, unlikely = (rates[word].share or 0.0 for word in ("likely", "possible", "unlikely"))
+    assert likely >= LIKELY > possible > unlikely
+
+
+def test_half_of_what_drifts_leads_to_the_number(played: Sequence[Answer]) -> None:
+    assert min(answer.drift for answer in played) >= HALF
+
+
+def test_every_row_is_counted_once_and_comes_from_somewhere() -> None:
+    ids = [row.id for row in (*ROWS, *outside())]
+    assert len(ids) == len(set(ids))
+    assert all(row.source.startswith("https://") for row in (*ROWS, *outside()))
+    assert not any(row.trigger for row in blind())
+    assert all(row.trigger and row.confirmed_by != "plausible" for row in incidents())
+
+
+@pytest.mark.parametrize("row", incidents(), ids=lambda row: row.id)
+def test_a_trigger_is_seen_by_the_diff_of_its_runs(row: Incident) -> None:
+    a, b = runs_of(row, [Changed(row.id, row.trigger)], Random(1))
+    texts = {folded.text for folded in compare(a.state, b.state).changes}
+    counters = {text for text in row.trigger if text.startswith("gpu/#0/ecc/")}
+    assert counters or any(about(path, text) for path in row.trigger for text in texts)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_no_drift_says_anything_of_the_facts_of_its_row(row: Incident) -> None:
+    changes = drift(row, Random(row.id))
+    sections = standing(row.machine)
+    ours = {place for path in (*row.trigger, *row.also) for place in places(sections, path)}
+    theirs = [place for change in changes for path in change.facts for place in places(sections, path)]
+    assert changes
+    assert not ours & {*theirs}
+    assert len(theirs) == len({*theirs})
+
+
+def test_the_same_seed_gives_the_same_drift() -> None:
+    row = incidents()[0]
+    assert drift(row, Random("1")) == drift(row, Random("1")) != drift(row, Random("2"))
+    assert len(pool(row.id)) > 30
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_fact_that_was_put_stands_there_alone(name: str) -> None:
+    sections = copied(standing(name))
+    (variable,) = places(sections, "process/main/env/NEW")
+    put(sections, variable, "1")
+    assert value(sections, variable) == "1"
+    put(sections, variable, None)
+    assert sections == standing(name)
+
+
+def test_a_pattern_means_the_items_of_the_machine() -> None:
+    sections = standing("rtx4090x2")
+    every, first = (places(sections, pattern) for pattern in ("gpu/*/power_limit", "gpu/#0/power_limit"))
+    assert [place.path for place in every] == ["gpu/0000:17:00.0/power_limit", "gpu/0000:2a:00.0/power_limit"]
+    assert first == every[:1]
+    assert places(standing("cpu"), "gpu/*/power_limit") == ()
+
+
+@pytest.mark.parametrize(
+    ("meant", "told", "same"),
+    [
+        ("gpu/*/power_limit", "gpu/*/power_limit", True),
+        ("gpu/#0/power_limit", "gpu/0000:17:00.0/power_limit", True),
+        ("process/main/env/NCCL_ALGO", "process/main/env/*", True),
+        ("process/main/env/NCCL_ALGO", "process/main/env/NCCL_PROTO", False),
+        ("gpu/*/power_limit", "gpu/*", False),
+    ],
+)
+def test_a_suspect_is_the_trigger_where_its_fact_or_glob_means_it(meant: str, told: str, same: bool) -> None:
+    assert about(meant, told) is same
+
+
+def test_nothing_of_nothing_is_no_rate() -> None:
+    assert Rate(0, 0).share is None
