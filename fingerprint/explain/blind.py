@@ -29,76 +29,40 @@ def _of(phases: Sequence[Phase], what: str, look: str, until: str = "") -> Sight
 
 
 SIGHTS: tuple[Sight, ...] = (
+    _of(("accept length",), "the text that was asked for", "send the very same requests again"),
     _of(
-        ("accept length",),
-        "the text that was asked for: prompts, their order, their language",
-        "compare the requests of both runs byte by byte, and send the same ones again",
-    ),
-    _of(
-        ("accept length",),
-        "how it was sampled: temperature, seed, how many tokens are drafted",
-        "the parameters of a request, and what the engine printed at its start",
+        ("accept length",), "temperature, seed, tokens drafted", "a request's parameters, and the engine's log at start"
     ),
     _of(
         ("verify step", "decode step", "prefill"),
-        "which kernels, attention backend and captured graphs the engine chose",
-        "compare what the engine printed at its start, or profile one step of each (nsys profile)",
+        "kernels, attention backend and graphs chosen",
+        "the engine's log at start, or nsys profile",
     ),
     _of(
         ("decode step", "verify step"),
-        "how many sequences of which length a step had",
-        "the engine's own metrics of running and waiting requests, over time",
-    ),
-    _of(
-        ("prefill",),
-        "how much of the prompts the prefix cache already held",
-        "the engine's hit rate of the prefix cache; start both with an empty one",
+        "sequences in a step, and their lengths",
+        "the engine's metrics of running requests",
     ),
     _of(
         ("decode step", "verify step", "prefill", "accept length", "transfer", "start-up"),
-        "the versions of the libraries that were loaded",
-        "pip freeze (or the image's digest) in both",
+        "versions of the libraries that were loaded",
+        "pip freeze, or the image's digest, in both",
         until="libraries",
     ),
+    _of(("prefill",), "what the prefix cache held already", "its hit rate, or an empty one in both"),
     _of(
-        ("transfer",),
-        "which algorithm, protocol and channels NCCL chose",
-        "its log in both runs: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING",
+        ("transfer",), "NCCL's algorithm, protocol and channels", "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING"
     ),
-    _of(
-        ("transfer",),
-        "switches, cables and the other ends of links",
-        "the fabric's own counters, and the same copy between another pair",
-    ),
-    _of(
-        ("start-up",),
-        "whether files and compiled kernels were still in a cache",
-        "start twice in a row and compare the second starts",
-    ),
-    _of(
-        ("start-up",),
-        "how fast a remote store or registry answered",
-        "the time stamps of the loader's log",
-    ),
-    _of(
-        ("host latency",),
-        "how the client spread its requests over time",
-        "the client's own log of when each was sent",
-    ),
-    _of(
-        ("any work",),
-        "the input: what was worked on",
-        "compare the data and the parameters that are read at run time",
-    ),
-    _of(
-        ("any work",),
-        "what the program waited for inside and elsewhere: locks, other services",
-        "profile one run of each and compare (perf record -g, or py-spy record)",
-    ),
+    _of(("transfer",), "switches, cables, the links' other ends", "the fabric's counters, or another pair"),
+    _of(("start-up",), "files and compiled kernels still cached", "start twice in a row, compare the second"),
+    _of(("start-up",), "how fast a remote store answered", "the times in the loader's log"),
+    _of(("host latency",), "how the client spread its requests", "the client's log of when each was sent"),
+    _of(("any work",), "the input: what was worked on", "compare the data that is read at run time"),
+    _of(("any work",), "waits inside the program and for services", "perf record -g, or py-spy record, of both"),
     _of(
         ("decode step", "verify step", "prefill", "transfer", "start-up", "host latency", "any work"),
-        "other guests and hosts that share memory bandwidth, links or the chassis",
-        "run A's state again now: if it is no longer fast, the cause lies outside of what differs",
+        "other guests and hosts on the same links",
+        "A's state again now: still fast?",
     ),
 )
 """Told in this order."""

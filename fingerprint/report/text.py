@@ -344,7 +344,7 @@ def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> tuple[Text, s
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.blind:
         yield heading("Not read at all", "it can move the metric, and no probe sees it")
-        yield from rows([(sight.what, said(sight.look, LABEL)) for sight in diff.blind[:BLIND]], indent=2)
+        yield from (indented(f"{sight.what}: {sight.look}") for sight in diff.blind[:BLIND])
         yield from _left_out(len(diff.blind), BLIND)
 
 

@@ -26,7 +26,7 @@ def looks(*metrics: Any, likelihood: Any = "possible", held_up: bool = False) ->
 
 def test_what_no_probe_sees_is_told_by_the_phase_that_the_metric_is_about() -> None:
     accept = looks(metric("accept_length", "worse", 2.4, 2.0))
-    assert any("how it was sampled" in what for what in accept)
+    assert any("temperature, seed" in what for what in accept)
     assert not any("NCCL" in what for what in accept)
     assert any("NCCL" in what for what in looks(metric("busbw", "worse", 40.0, 20.0, unit="GB/s", better="higher")))
 
