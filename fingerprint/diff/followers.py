@@ -2,7 +2,8 @@
 
 A change follows another one where a glob of its fact's `follows` matches the other's path. Between two processes the
 second segment of the glob says which: `process/*/...` is one of the same process, `process/**/...` one of another
-process of its tree, for what a process was started with is decided by others. Where a `*` of the glob stands for a key
+process of its tree, for what a process was started with is decided by others; but not by one whose own such change it
+has as well, for then both have it from elsewhere. Where a `*` of the glob stands for a key
 of a collection that both stand in, both are of one item: a GPU's fact follows what changed on that GPU, and a fact
 about a pair of GPUs what changed on either. Chains lead to their end.
 """
@@ -20,13 +21,16 @@ Edges = Mapping[int, Sequence[int]]
 def leaders(changes: Sequence[Change]) -> list[int]:
     """For each change, the index of the one at the end of what it follows: its own where it follows nothing."""
     matched = {glob: list(_matching(glob, changes)) for glob in {glob for c in changes for glob in c.fact.follows}}
-    inherited = {_likeness(change) for change in changes if not change.key.is_descendant}
+    alike = [_likeness(change) for change in changes]
+    inherited = {alike[i] for i, change in enumerate(changes) if not change.key.is_descendant}
+    shared = {(change.key.target, alike[i]) for i, change in enumerate(changes) if change.key.is_descendant}
     edges: dict[int, list[int]] = {}
     for i, change in enumerate(changes):
         globs = change.fact.follows
-        if not change.key.is_descendant or _likeness(change) in inherited:
+        if not change.key.is_descendant or alike[i] in inherited:
             globs = tuple(glob for glob in globs if not _is_about_others(glob))
         found = {j for glob in globs for j in matched[glob] if j != i and _may_lead(glob, changes[j], change)}
+        found -= {j for j in found if _is_beside(changes[j], change) and (change.key.target, alike[j]) in shared}
         if found:
             edges[i] = sorted(found)
     return [_end(i, edges, changes) if i in edges else i for i in range(len(changes))]
@@ -44,6 +48,11 @@ def _likeness(change: Change) -> Hashable:
 
 def _is_about_others(glob: str) -> bool:
     return glob.split("/")[1:2] == ["**"]
+
+
+def _is_beside(leader: Change, change: Change) -> bool:
+    """Whether both are below what was started, in two processes of which neither need be the other's parent."""
+    return leader.key.is_descendant and leader.key != change.key
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:

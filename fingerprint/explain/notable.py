@@ -1,7 +1,7 @@
 """What was clearly not alike while two runs ran."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from probes.kit.paths import parse_path
 APART = 2.0
 APART_UNDER_LOAD = 1.05
 """Of what counts in one condition only: clocks of two runs that are 5 % apart while the GPU works are no noise."""
+ALIKE = 1.05
 SHARE_APART = 0.1
 MANY = 100  # samples: of fewer it is said how many there were
 LONG_ENOUGH = 5.0
@@ -35,14 +36,15 @@ def _told(o: Observed) -> During:
     return During(fact=o.path, unit=o.unit, a=_plain(o.a), b=_plain(o.b), on="", values={}, says=_says(o))
 
 
-def over_devices(found: Sequence[During], seen: Iterable[Observed], known: ProbeOf) -> tuple[During, ...]:
+def over_devices(found: Sequence[During], seen: Sequence[Observed], known: ProbeOf) -> tuple[During, ...]:
     """The same of several devices is one line, and the one of them that differs most stands for all."""
     kinds = {o.path: _kind(o.path, known) for o in seen}
     among = Counter(kinds.values())
+    levels = {o.path: _level(o, o.b) for o in seen}
     groups: dict[Hashable, list[During]] = defaultdict(list)
     for item in found:
         groups[kinds[item.fact]].append(item)
-    return tuple(_folded(group, among[kind]) for kind, group in groups.items())
+    return tuple(_folded(group, among[kind], levels) for kind, group in groups.items())
 
 
 def under_load(found: Iterable[During], seen: Iterable[Observed]) -> str:
@@ -58,12 +60,14 @@ def _kind(path: str, known: ProbeOf) -> Hashable:
     return key, pattern_of(probe.section, names) if probe else names
 
 
-def _folded(group: Sequence[During], among: int) -> During:
+def _folded(group: Sequence[During], among: int, levels: Mapping[str, float]) -> During:
+    """levels: of B, by path. Of devices that are about as far the one that is farthest is not named."""
     first, *others = group
     if among == 1:
         return first
     text = starred([parse_path(item.fact) for item in group])
-    alike = all(item.says == first.says for item in others)
+    low, high = (pick(abs(levels[item.fact]) for item in group) for pick in (min, max))
+    alike = all(item.says == first.says for item in others) or high <= ALIKE * low
     return msgspec.structs.replace(
         first, fact=text, on=f"{len(group)}/{among}", values={item.fact: (item.a, item.b) for item in group if others},
         says=first.says if alike else f"{first.says}, most on {place(text, first.fact)}",

@@ -14,6 +14,7 @@ from probes.kit.facts import Gap, Map, Redacted, Section
 
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
+ENVIRON = "/proc/PID/environ"
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -37,7 +38,7 @@ def suspect_of(
         reaches=ranked.reaches,
         explains=ranked.explains.range,
         explains_why_not=ranked.explains.why_not or None,
-        mechanism=(change.fact.why,),
+        mechanism=(_why(ranked),),
         evidence=ranked.evidence,
         against=ranked.against,
         beside=beside,
@@ -47,6 +48,12 @@ def suspect_of(
         confirm=ranked.rules[0].confirm if ranked.rules else "",
         restore=restore(ranked.change),
     )
+
+
+def _why(ranked: Ranked) -> str:
+    """Of a variable its rule knows more than the fact, which stands for all of them."""
+    change = ranked.change.first
+    return ranked.rules[0].why if ranked.rules and change.names[-2:-1] == ("env",) else change.fact.why
 
 
 def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
@@ -68,6 +75,8 @@ def check(folded: Folded) -> str:
     source = change.fact.source
     if source.startswith(NVML) and None in change.pattern:
         return _nvidia_smi(folded)
+    if source == ENVIRON:
+        return f"tr '\\0' '\\n' < {ENVIRON} | grep {quote(f'^{change.names[-1]}=')}"
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 

@@ -104,4 +104,7 @@ def _beside(beside: Beside) -> str:
 
 
 def _range(low: float, high: float, unit: str) -> str:
+    """Figures that are 0 or equal say less in words of their own."""
+    if low == high:
+        return quantity(high, unit) if high else "nothing of it"
     return f"{quantity(low, '')} to {quantity(high, unit)}" if low else f"at most {quantity(high, unit)}"

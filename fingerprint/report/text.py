@@ -39,6 +39,7 @@ AREAS = 4
 SEEN = 5
 DEVICES = 4
 LONG = 60
+NEAR = 0.05
 DURING = "changed during the run"
 SAME = "Same experiment?"
 HOPELESS = ("unsupported", "not_observable", "retired")
@@ -92,12 +93,19 @@ def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
 
 
 def _remarks(diff: Diff) -> Mapping[str, list[str]]:
-    """What is remarked, of which metrics; first of those that moved."""
+    """What is remarked, of which metrics; first of those that moved. Where one lies farther apart, it is not said why
+    those are not assessed that hardly differ."""
     found: dict[str, list[str]] = {}
-    for metric in sorted(diff.metrics, key=lambda metric: metric.verdict in ("same", "unassessed")):
+    far = [metric for metric in diff.metrics if not _is_near(metric)]
+    asked = far if any(_remark(metric, diff) for metric in far) else diff.metrics
+    for metric in sorted(asked, key=lambda metric: metric.verdict in ("same", "unassessed")):
         if remark := _remark(metric, diff):
             found.setdefault(remark, []).append(metric.name)
     return found
+
+
+def _is_near(metric: MetricChange) -> bool:
+    return metric.verdict == "unassessed" and metric.ratio is not None and abs(metric.ratio - 1) < NEAR
 
 
 def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
@@ -324,7 +332,7 @@ def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _why(unknown: Unknown) -> tuple[bool, str, str, str]:
     """By what it leads, both sides, and what is said; of what nobody can know here it is no matter why."""
     if unknown.a == unknown.b and unknown.a in HOPELESS:
-        return bool(unknown.rules), NO_VALUE, NO_VALUE, "no interface, driver or part of this host tells it"
+        return bool(unknown.rules), NO_VALUE, NO_VALUE, "nothing on this host tells it"
     return bool(unknown.rules), unknown.a, unknown.b, unknown.says
 
 

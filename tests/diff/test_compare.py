@@ -171,6 +171,18 @@ def test_what_a_descendant_has_from_its_starter_is_the_starters_change_and_no_co
     }
 
 
+def test_what_several_descendants_lack_alike_is_a_change_of_all_of_them_and_of_none_by_another() -> None:
+    workers = ("process/main.x.1", "process/main.x.2")
+    everything, nothing = Task(env=Map({"A": "1", "B": "2"})), Task(env=Map({}))
+    a = state_of({"process/main": everything, **dict.fromkeys(workers, everything)})
+    b = state_of({"process/main": everything, **dict.fromkeys(workers, nothing)})
+    found = compare(a, b, known=known).changes
+    assert [(change.text, change.on, change.follows) for change in found] == [
+        ("process/*/env/A", "2/3", None),
+        ("process/*/env/B", "2/3", None),
+    ]
+
+
 def test_a_starter_follows_none_of_its_descendants() -> None:
     a, b = (
         state_of({"process/main": Task(arguments=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12"

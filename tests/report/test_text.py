@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import Diff
+from fingerprint.explain.contract import Diff, During, Evidence
 from fingerprint.report.text import render
 from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT, changed, diff, metric, suspect
 from tests.report.golden import FOLDER, texts
@@ -97,6 +97,29 @@ def test_of_many_metrics_those_that_moved_are_explained_first_and_the_others_are
     assert "m3: reason 3" in text
     assert "m4: reason 4" not in text
     assert "and 6 more, all in --format json" in text
+
+
+def test_what_hardly_differs_is_not_remarked_beside_what_does() -> None:
+    near = replace(metric("near", "unassessed", 1, 1.01), says="12 more starts")
+    assert "12 more starts" in render(diff("x", metrics=(near, metric("m", "same", 1, 1))))
+    far = replace(metric("far", "unassessed", 1, 2), says="one number each")
+    assert "12 more starts" not in render(diff("x", metrics=(near, far)))
+
+
+def test_what_stands_under_a_suspect_is_not_told_again_among_what_was_seen() -> None:
+    counter, flag = "gpu/*/reasons_counters/cap", "gpu/*/reasons/cap"
+    seen = [During(fact=fact, unit="", a=0, b=1, on="8/8", values={}, says="up") for fact in (counter, flag, "gpu/*/x")]
+    first = suspect(1, "a/b", 1, 2, evidence=(Evidence(fact=counter, a=0, b=1, says="it held"),))
+    _, _, told = render(diff("x", suspects=(first,), during=tuple(seen))).partition("Seen while they ran")
+    assert "gpu/*/x  up  on 8/8" in told
+    assert "cap" not in told
+
+
+def test_a_long_command_of_a_suspect_is_not_repeated_among_what_to_do() -> None:
+    command = "for key in " + "0000:17:00.0 " * 8 + "; do nvidia-smi; done"
+    text = render(diff("x", suspects=(suspect(1, "a/b", 1, 2, restore=command),), next=(f"Set it back: {command}",)))
+    assert text.count(command) == 1
+    assert "Set it back: `restore` of suspect 1, above" in text
 
 
 def test_the_same_by_a_rule_that_its_interval_does_not_show_is_explained() -> None:
