@@ -80,9 +80,11 @@ def _at_work(sections: Sections, place: Place) -> object:
 
 
 def held_at(level: float, random: Random) -> Distribution:
+    if level <= 1:
+        return flag(level)
     level *= 1 + random.gauss(0, SPREAD)
     quantiles = tuple(float(level * (1 + SPREAD * away)) for away in _QUANTILES)
-    return Distribution(TICKS, level, quantiles) if level > 1 else flag(level)
+    return Distribution(TICKS, level, quantiles)
 
 
 def flag(share: float) -> Distribution:

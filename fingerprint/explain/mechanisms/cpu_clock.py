@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
         name="cpu-governor",
         sees=("cpu/policies/*/scaling_governor",),
         moves=("cpu clock",),
+        shows=_ALL_SLOWER,
         beside=("cpu/scaling_driver", "cpu/policies/*/energy_performance_preference"),
         why="The governor decides how soon a CPU that was idle between two launches reaches its clock. Recorded: 8 % "
         "of memory bandwidth on a server, 4x for copies where it also governs the bus, mostly a wider spread.",

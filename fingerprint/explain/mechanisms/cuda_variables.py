@@ -1,6 +1,6 @@
 """Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
 
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
             " GPU_DEVICE_ORDINAL ZE_AFFINITY_MASK ASCEND_RT_VISIBLE_DEVICES HABANA_VISIBLE_DEVICES TPU_VISIBLE_*"
         ),
         moves=("availability", "gpu compute", "pcie link", "nvlink", "page placement"),
+        shows=(Condition(facts="gpu/*/busy", sign="active", says="a GPU was at work in one run and not in the other"),),
         beside=("gpu/*/pcie/numa_node",),
         why="The work runs on other GPUs, or in another order: other links between neighbours, another socket, a model "
         "that is faster or already busy. The default order is `fastest first`, and launchers rewrite the list.",
