@@ -91,8 +91,8 @@ def _is_trigger(suspect: Suspect, row: Incident) -> bool:
 
 def _shows(diff: Diff, row: Incident) -> bool:
     """Whether what decided without having changed stands beside the trigger."""
-    beside = [msgspec.json.encode(suspect).decode() for suspect in diff.suspects if _is_trigger(suspect, row)]
-    return all(any(path in told for told in beside) for path in row.decisive)
+    shown = [told.fact for suspect in diff.suspects if _is_trigger(suspect, row) for told in suspect.beside]
+    return all(any(about(path, fact) for fact in shown) for path in row.decisive)
 
 
 def _words(diff: Diff, row: Incident) -> dict[str, tuple[int, int]]:

@@ -98,7 +98,8 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_* NVIDIA_* NVJITLINK_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability"),
         phases=_GPU_PHASES,
-        why="The CUDA driver, the container run time or a tool of CUDA reads it before the first kernel.",
+        beside=("process/*/env/LD_PRELOAD",),
+        why="The CUDA driver, the container run time, a tool of CUDA or a library that was loaded before it reads it.",
         confirm="Start without it",
         sources=(
             _CUDA,

@@ -101,7 +101,7 @@ RULES: tuple[Rule, ...] = (
             f"{OPTION}/DynamicPowerManagement*",
         ),
         moves=("availability", "gpu initialisation"),
-        beside=("gpu/*/runtime_status",),
+        beside=("gpu/*/runtime_status", "kernel/suspends"),
         why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
         "is loaded again; a GPU that may sleep takes seconds to wake.",
         confirm="suspend and resume once, then nvidia-smi and a CUDA program; set the option back and repeat",

@@ -130,6 +130,7 @@ RULES: tuple[Rule, ...] = (
         name="llama-switches",
         sees=env("GGML_* LLAMA_* OLLAMA_*"),
         moves=("kernel choice", "cpu time", "gpu memory", "pcie link", "workload"),
+        beside=("gpu/*/memory/bar1_total", "process/*/cgroup/cpu_max"),
         why="A switch of llama.cpp or Ollama: backends and buffers, offload, threads, context and how many requests "
         "run at once. One that kept weights out of a small window of GPU memory made 13.9 tok/s into 36.9; another, "
         "for peer access, moved nothing.",

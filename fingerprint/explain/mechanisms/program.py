@@ -11,7 +11,7 @@ RULES: tuple[Rule, ...] = (
             Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
             Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
         ),
-        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
+        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "cpu/smt/active"),
         why="Flags decide the model, batching, graphs (46 to 11 tok/s without), parallelism, offload, size of the "
         "cache (2 to 13 tok/s), number of threads (2 to 8x) and speculation, where a wrong name means an accept length "
         "of 1.",
