@@ -88,7 +88,7 @@ def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
     if suspect.beside:
         yield "beside", f"{', '.join(map(_beside, suspect.beside))}: equal in both"
     if suspect.consequences:
-        yield "with it", listed(suspect.consequences, WITH_IT)
+        yield "with it", listed(suspect.consequences, WITH_IT - (len(suspect.consequences) > WITH_IT))
     if suspect.bracket:
         yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}"
 

@@ -77,7 +77,7 @@ def test_the_readme_shows_what_is_printed(answer: Diff) -> None:
 
 
 def test_it_fits_a_screen(answer: Diff) -> None:
-    assert len(render(answer, width=COLUMNS).splitlines()) <= 64
+    assert len(render(answer, width=COLUMNS).splitlines()) <= 60
 
 
 def test_without_plain_decode_beside_it_the_limit_is_likely_and_explains_what_the_clocks_lost(fingerprint: Cli) -> None:
