@@ -21,7 +21,8 @@ CHANGES = 6
 LEADING = 4
 HALF = 0.5
 OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
-"""No drift of a machine without one."""
+OF_ANOTHER_DRIVER = ("kernel/modules/amdgpu",)
+"""Drift of machines that have one, and GPUs of its maker."""
 
 
 def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
@@ -58,7 +59,8 @@ def _is_state(row: Incident) -> bool:
 
 def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
-    if not MACHINES[incident.machine].gpus and any(path.startswith(OF_A_DRIVER) for path in change.facts):
+    foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
+    if any(path.startswith(foreign) for path in change.facts):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)
