@@ -29,7 +29,6 @@ class NextLoad(Section):
         "Options whose value differs from the one in force: the next reboot changes the driver, nothing before it",
         f"modprobe.d(5) against {PARAMETERS_FILE} and /sys/module/nvidia*/parameters",
         follows=("driver/next_load/options", "driver/module/parameters", "driver/module/parameters/*"),
-        context=True,
     )
 
 

@@ -13,7 +13,6 @@ class Confidential(Section):
     dram_encryption_pending: Seen[str] = config(
         "Another mode than the current one comes with the next reset, and moves nothing before",
         f"{_MODE}.1",
-        context=True,
     )
     protected_size: Seen[int] = state(
         "Memory that the host cannot see: copies pass a bounce buffer, and one client's decode lost 18 %",

@@ -88,7 +88,6 @@ class Ecc(Section):
     mode_pending: Seen[str] = config(
         "Another value than the current one takes effect by itself at the next reset or reboot, not before",
         "nvmlDeviceGetEccMode.1",
-        context=True,
         follows=("gpu/*/ecc/mode_current",),
         restore="nvidia-smi -i {key} -e $(echo {value} | tr a-z A-Z)",
     )

@@ -46,7 +46,6 @@ class Mig(Section):
     mode_pending: Seen[str] = config(
         "Another mode than the current one comes by itself with the next reset, and moves nothing before",
         "nvmlDeviceGetMigMode.1",
-        context=True,
         follows=("gpu/*/mig/mode_current",),
         restore="nvidia-smi -i {key} -mig $(echo {value} | tr a-z A-Z)",
     )

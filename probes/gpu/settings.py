@@ -58,7 +58,6 @@ class Settings(Unit):
         "Takes effect at the next boot, and moves nothing before",
         "nvmlDeviceGetDriverModel_v2.1",
         follows=("gpu/*/driver_model",),
-        context=True,
     )
     gom: Seen[str] = config(
         "Kepler boards can switch parts of the chip off",
@@ -69,7 +68,6 @@ class Settings(Unit):
         "Takes effect at the next boot, and moves nothing before",
         "nvmlDeviceGetGpuOperationMode.1",
         follows=("gpu/*/gom",),
-        context=True,
     )
     display_active: Seen[str] = telemetry(
         "A desktop on this GPU takes memory and time of it", "nvmlDeviceGetDisplayActive", context=True

@@ -172,7 +172,9 @@ class Told:
 
     @property
     def context(self) -> dict[str, tuple[Any, Any]]:
-        return {c["fact"]: (c["before"], c["after"]) for c in self.json["changes"] if c["context"]}
+        """What follows from a suspect is told with it."""
+        found = (c for c in self.json["changes"] if c["context"] and c["suspect"] is None)
+        return {c["fact"]: (c["before"], c["after"]) for c in found}
 
     @property
     def with_it(self) -> set[str]:

@@ -169,7 +169,7 @@ def test_a_mode_or_a_need_of_one_gpu(gpu_host: MakeHost, change: Answers, fact: 
     told = after(gpu_host("H100 SXM", 8), change, ONE)
     only(told, f"gpu/{ONE}/{fact}", "1/8", before, now)
     assert f"{before} -> {now} on 1/8" in told.line
-    assert f"Next 1. Set the first suspect back and run again: nvidia-smi -i {ONE} -" in told.line
+    assert told.json["next"][0].startswith(f"Set the first suspect back and run again: nvidia-smi -i {ONE} -")
 
 
 def divided(host: GpuHost) -> None:

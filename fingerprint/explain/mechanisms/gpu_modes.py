@@ -105,4 +105,22 @@ RULES: tuple[Rule, ...] = (
         confirm="nvidia-smi -q (Driver Model); under WDDM watch `shared GPU memory` of the process",
         sources=(NVML,),
     ),
+    Rule(
+        name="pending-mode",
+        sees=(
+            "gpu/*/ecc/mode_pending",
+            "gpu/*/mig/mode_pending",
+            "gpu/*/confidential/dram_encryption_pending",
+            "gpu/*/driver_model_pending",
+            "gpu/*/gom_pending",
+            "driver/next_load/pending",
+        ),
+        moves=("gpu initialisation",),
+        phases=("start-up",),
+        beside=("kernel/boot_time",),
+        why="Set, and not in force: the next reset, load of the driver or reboot takes it up, and what is slow or gone "
+        "then was decided here. Until then it moves nothing.",
+        confirm="compare the pending with the current mode: nvidia-smi -q, grep -i -A2 'mode'",
+        sources=(NVML, "https://docs.nvidia.com/deploy/driver-persistence/data-persistence.html"),
+    ),
 )
