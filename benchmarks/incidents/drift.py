@@ -23,6 +23,8 @@ HALF = 0.5
 OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
 OF_ANOTHER_DRIVER = ("kernel/modules/amdgpu",)
 """Drift of machines that have one, and GPUs of its maker."""
+INFERRED, CLOCKS = "gpu/*/inferred/clock_lock", "gpu/*/clocks"
+"""Of clocks that the row tells of, what is inferred is no drift."""
 
 
 def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
@@ -61,6 +63,8 @@ def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
     if any(path.startswith(foreign) for path in change.facts):
+        return False
+    if INFERRED in change.facts and any(seen.fact.startswith(CLOCKS) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)

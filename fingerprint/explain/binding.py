@@ -46,12 +46,20 @@ def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
 
 def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
     """What the condition is about, on the items of the change: a device's limit binds on that device."""
-    items = [one.item for one in change.changes if one.item] if "*" in condition.facts else [""]
+    items = _items(change, condition.facts)
     paths = [_on_item(condition.facts, item) for item in dict.fromkeys(items)]
     yield from (seen[path] for path in paths if path in seen)
     if not items:
         glob = parse_glob(condition.facts)
         yield from (observed for path, observed in seen.items() if glob.matches(parse_path(path)))
+
+
+def _items(change: Folded, glob: str) -> Sequence[str]:
+    """None where the glob means whatever it matches: devices of another area are not those of the change."""
+    if "*" not in glob:
+        return ("",)
+    same = glob.partition("/")[0] == change.first.path[0]
+    return [one.item for one in change.changes if one.item] if same else ()
 
 
 def _on_item(glob: str, key: str) -> str:

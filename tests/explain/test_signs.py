@@ -65,6 +65,16 @@ def test_that_nothing_was_throttled_does_not_speak_against_them() -> None:
     assert (found.likelihood, found.evidence, found.against) == ("possible", (), ())
 
 
+def test_the_gpus_that_worked_show_which_ones_were_visible() -> None:
+    first, second = ("gpu/17/busy", "gpu/2a/busy")
+    on, off = Distribution(100, 1.0, (1.0,) * 7), Distribution(100, 0.0, (0.0,) * 7)
+    x, y = program(CUDA_VISIBLE_DEVICES="0"), program(CUDA_VISIBLE_DEVICES="1")
+    found = ranked(x, y, {first: on, second: off}, {first: off, second: on})["process/main/env/CUDA_VISIBLE_DEVICES"]
+    assert (found.likelihood, found.evidence[0].fact) == ("likely", "gpu/*/busy")
+    same = ranked(x, y, {first: on, second: off}, {first: on, second: off})
+    assert {one.likelihood for one in same.values()} == {"possible"}
+
+
 @pytest.mark.parametrize(("slots", "part"), [(("17",), ALONE), (("17", "2a"), None), ((), None)])
 def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Sequence[str], part: float | None) -> None:
     """Of none it is not known how many there are."""
