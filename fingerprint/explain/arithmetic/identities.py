@@ -1,7 +1,7 @@
 """The arithmetic itself, of plain numbers in s, tokens and tokens a second."""
 
 from collections.abc import Mapping, Sequence
-from math import log
+from math import log, log1p
 from typing import NamedTuple
 
 
@@ -46,4 +46,5 @@ def split(accept: tuple[float, float], a: Mapping[str, float], b: Mapping[str, f
 
 
 def _logarithmic_mean(x: float, y: float) -> float:
-    return x if x == y else (y - x) / log(y / x)
+    """By log1p, which loses nothing where both are nearly the same."""
+    return x if x == y else (y - x) / log1p((y - x) / x)
