@@ -1,25 +1,37 @@
 """What differs among the attempts of one series, before anybody compares it with another."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
+
+import msgspec
 
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import Evidence
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
+from fingerprint.runs.effective import Effective
 
 LESS = 0.3
 
 
-def varied(subject: Subject, known: ProbeOf) -> frozenset[str]:
-    """Facts that some attempt had otherwise than the last one, by their text in a diff; what is context counts too."""
-    differences = (compare(earlier, subject.state, known=known).changes for earlier in subject.earlier)
+def varied(subject: Subject, areas: Set[str], known: ProbeOf) -> frozenset[str]:
+    """Facts of these areas that some attempt had otherwise than the last one, by their text in a diff; what is context
+    counts too."""
+    earlier = [_within(state, areas) for state in subject.earlier] if areas else []
+    last = _within(subject.state, areas)
+    differences = (compare(state, last, known=known).changes for state in earlier)
     return frozenset(change.text for changes in differences for change in changes if change.first.leads)
 
 
-def held_against(ranked: Iterable[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Ranked, ...]:
+def _within(state: Effective, areas: Set[str]) -> Effective:
+    sections = {key: standing for key, standing in state.sections.items() if key.area in areas}
+    return msgspec.structs.replace(state, sections=sections)
+
+
+def held_against(ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Ranked, ...]:
     """A state that differed among the starts of one side already stands out less between the sides."""
-    sides = [(side.name, varied(side, known)) for side in (a, b)]
+    areas = {one.change.first.key.area for one in ranked}
+    sides = [(side.name, varied(side, areas, known)) for side in (a, b)]
     weighed = (_weighed(one, [name for name, facts in sides if one.change.text in facts]) for one in ranked)
     return tuple(sorted(weighed, key=lambda one: one.order))
 
