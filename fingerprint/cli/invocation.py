@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fingerprint.cli.saying import say
-from fingerprint.reader import Reader, take_snapshot
 from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
 from fingerprint.snapshot import Job, Snapshot, document
 from fingerprint.trouble import Trouble
 from probes.kit.facts import Section
-from probes.kit.host import Host
 from probes.kit.probe import Probe, areas, discover
 from probes.kit.redact import Redactor
 
 if TYPE_CHECKING:
     from fingerprint.noise import Learned
     from fingerprint.store import FoundRun, Store, Stores
+    from probes.kit.host import Host
 
 
 class Invocation:
@@ -49,10 +48,12 @@ class Invocation:
         return Redactor(self.key.secret, self.settings.redaction.allow)
 
     @cached_property
-    def host(self) -> Host:
+    def host(self) -> "Host":
         """This machine, or the recorded one. Raises Trouble for a folder that holds no recording."""
         if self._replay is not None:
             return _replayed(self._replay)
+        from probes.kit.host import Host
+
         return Host(redactor=self.redactor, nvml=self.settings.nvml_options)
 
     def probes(self, only: Sequence[str] = ()) -> Mapping[str, Probe[Section]]:
@@ -66,6 +67,8 @@ class Invocation:
 
         meanwhile: modules that will be needed, imported while the host is read.
         """
+        from fingerprint.reader import Reader, take_snapshot
+
         probes = self.probes(only)
         reader = Reader(self.host, probes)
         try:
@@ -138,7 +141,7 @@ class Invocation:
         return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.is_terminal else 80
 
 
-def _replayed(folder: str) -> Host:
+def _replayed(folder: str) -> "Host":
     from fingerprint.testing import Replay, load
 
     try:
