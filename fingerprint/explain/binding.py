@@ -7,10 +7,10 @@ from fingerprint.diff.changes import Folded
 from fingerprint.diff.folding import starred
 from fingerprint.explain.contract import Evidence
 from fingerprint.explain.mechanisms.graph import Condition, Rule, Sign
-from fingerprint.explain.observed import Observed, bulk, level
-from fingerprint.runs.record import Distribution
+from fingerprint.explain.observed import Observed, bulk, level, on_item
+from fingerprint.runs.record import Distribution, Growth
 from fingerprint.words import place, quantities
-from probes.kit.paths import FactPath, parse_glob, parse_path
+from probes.kit.paths import parse_glob, parse_path
 
 TWICE = 2.0
 AT_THE_LIMIT, FAR_FROM_IT = 0.97, 0.90  # of the limit: draw under a power cap stays some per cent below it
@@ -47,7 +47,7 @@ def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
 def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
     """What the condition is about, on the items of the change: a device's limit binds on that device."""
     items = _items(change, condition.facts)
-    paths = [_on_item(condition.facts, item) for item in dict.fromkeys(items)]
+    paths = [on_item(condition.facts, item) for item in dict.fromkeys(items)]
     yield from (seen[path] for path in paths if path in seen)
     if not items:
         glob = parse_glob(condition.facts)
@@ -62,10 +62,6 @@ def _items(change: Folded, glob: str) -> Sequence[str]:
     return [one.item for one in change.changes if one.item] if same else ()
 
 
-def _on_item(glob: str, key: str) -> str:
-    return str(FactPath(key if part == "*" else part for part in glob.split("/"))) if key else glob
-
-
 def _grew(_: Folded, line: Sequence[Observed]) -> bool | None:
     if any(_only_one(o) for o in line):
         return True
@@ -77,9 +73,9 @@ def _only_one(o: Observed) -> bool:
     return high > 0 and high >= TWICE * low
 
 
-def _share(sample: object) -> float:
+def _share(sample: Distribution | Growth) -> float:
     """A flag's mean is the share of the samples in which it was on; its median is 0 or 1."""
-    return sample.mean if isinstance(sample, Distribution) else level(sample)  # type: ignore[arg-type]
+    return sample.mean if isinstance(sample, Distribution) else level(sample)
 
 
 def _reached(change: Folded, line: Sequence[Observed]) -> bool | None:

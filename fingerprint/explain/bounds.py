@@ -7,8 +7,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded
 from fingerprint.explain.contract import MetricChange, Range, Unexplained
 from fingerprint.explain.mechanisms.graph import Resource, Rule
-from fingerprint.explain.observed import Observed, level
-from probes.kit.paths import FactPath, parse_path
+from fingerprint.explain.observed import Observed, level, on_item
 
 NO_BOUND = "no bound known"
 NO_METRIC = "no metric moved"
@@ -47,12 +46,8 @@ def _ratio(change: Folded, rule: Rule, seen: Mapping[str, Observed]) -> float | 
 
 
 def _observed(change: Folded, facts: str, seen: Mapping[str, Observed]) -> float | None:
-    paths = {_on_item(facts, one.item) for one in change.changes}
+    paths = {on_item(facts, one.item) for one in change.changes}
     return max((_of(level(o.a), level(o.b)) for path in paths if (o := seen.get(path))), default=None)
-
-
-def _on_item(glob: str, key: str) -> str:
-    return str(FactPath(key if part == "*" else part for part in glob.split("/")))
 
 
 def _of(x: float, y: float) -> float:
@@ -87,4 +82,4 @@ def left_over(metric: MetricChange | None, found: Sequence[tuple[Sequence[Rule],
 
 
 def by_path(seen: Sequence[Observed]) -> Mapping[str, Observed]:
-    return {str(parse_path(o.path)): o for o in seen}
+    return {o.path: o for o in seen}

@@ -57,6 +57,11 @@ def _renamed(path: FactPath, keys: Mapping[str, str]) -> str:
     return str(FactPath(keys.get(name, name) for name in path))
 
 
+def on_item(glob: str, key: str) -> str:
+    """The path of what a glob names on one item of a collection; the glob itself where there is no item."""
+    return str(FactPath(key if part == "*" else part for part in glob.split("/"))) if key else glob
+
+
 def bulk(distribution: Distribution) -> tuple[float, float]:
     return distribution.quantiles[1], distribution.quantiles[-2]
 

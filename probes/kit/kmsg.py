@@ -14,6 +14,9 @@ CAP = 4 << 20
 ABOUT = re.compile(rb"[^;\n]*;(?:NVRM: (?!GPU Board Serial)|nvidia|.*(?:\bAER: |PCIe Bus Error: ))")
 """Records about PCI devices and their drivers. The rest holds serial numbers, the command line and what users do."""
 
+FORM = re.compile(rb"\d+,\d+,\d+,[^;\n]*;")
+NO_LOG = Gap("not_observable", "what lies there is not the kernel's log, as may be in a container")
+
 
 def read_kernel_log(path: str = PATH) -> Seen[str]:
     """What is `chosen` of it. Raises OSError."""
@@ -31,7 +34,8 @@ def chosen(records: Iterable[bytes]) -> Seen[str]:
     """Lines `SEQUENCE,MICROSECONDS;TEXT`, the oldest first: those that ABOUT matches, and the oldest of all without
     its text, whose number tells whether anything was overwritten.
 
-    `failed` beyond 4 MiB: a log of that size costs more than all the rest of a snapshot.
+    `failed` beyond 4 MiB: a log of that size costs more than all the rest of a snapshot. A log holds a record at
+    least: without any, and where the first has another form, nobody can tell what the kernel said.
     """
     lines: list[str] = []
     size = 0
@@ -40,9 +44,11 @@ def chosen(records: Iterable[bytes]) -> Seen[str]:
         if size > CAP:
             return Gap("failed", f"longer than {CAP} bytes")
         about = ABOUT.match(record)
+        if not lines and not FORM.match(record):
+            return NO_LOG
         if about or not lines:
             lines.append(_line(record, with_text=about is not None))
-    return "\n".join(lines)
+    return "\n".join(lines) if lines else NO_LOG
 
 
 def _line(record: bytes, *, with_text: bool) -> str:
@@ -56,4 +62,7 @@ def _records(fd: int) -> Iterator[bytes]:
     with suppress(BlockingIOError):  # there is no further one
         while True:
             with suppress(BrokenPipeError):  # the next one was overwritten meanwhile: the oldest there is follows
-                yield os.read(fd, RECORD_BYTES)
+                record = os.read(fd, RECORD_BYTES)
+                if not record:  # the log has no end: this is something else, as /dev/null in a container
+                    return
+                yield record

@@ -64,3 +64,12 @@ def test_this_kernels_log_begins_with_its_oldest_record() -> None:
     oldest = os.read(fd, 16384).split(b",")[1].decode()
     os.close(fd)
     assert str(Host().kernel_log()).startswith(f"{oldest},")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"a text\nof lines\n", b"\0" * 64])
+def test_what_lies_in_the_place_of_the_log_tells_nothing_and_ends(tmp_path: Path, content: bytes | None) -> None:
+    """As /dev/null, or a file, that a container was given for /dev/kmsg: no count of errors is 0 by it."""
+    place = Path(os.devnull) if content is None else tmp_path / "kmsg"
+    if content is not None:
+        place.write_bytes(content)
+    assert read_kernel_log(str(place)) == Gap("not_observable")

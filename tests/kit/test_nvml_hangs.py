@@ -190,7 +190,7 @@ def test_a_library_that_cannot_be_loaded_says_why(pair: Fake, content: bytes | N
         pair.library.write_bytes(content)
 
     told = reason(pair.host(**SHORT).nvml_devices())
-    assert told.startswith("absent: nvmlInit: ")
+    assert told.startswith("not_observable: nvmlInit: ")
     assert str(pair.library) in told
 
 

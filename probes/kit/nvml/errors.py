@@ -16,7 +16,7 @@ GAPS: Mapping[int, GapCode] = {
     9: "absent",  # DRIVER_NOT_LOADED
     10: "timed_out",  # TIMEOUT
     11: "failed",  # IRQ_ISSUE
-    12: "absent",  # LIBRARY_NOT_FOUND
+    12: "not_observable",  # LIBRARY_NOT_FOUND: missing, or no library for this machine; GPUs may well be there
     13: "unsupported",  # FUNCTION_NOT_FOUND: this driver is too old for it
     14: "failed",  # CORRUPTED_INFOROM
     15: "lost",  # GPU_IS_LOST: fallen off the bus
