@@ -7,6 +7,7 @@ from fingerprint.explain.mechanisms.graph import Phase
 
 # The first that the name holds counts; names are joined by `_`, `.`, `-`, `/` or nothing.
 _BY_NAME: tuple[tuple[str, frozenset[Phase]], ...] = (
+    (r"^exit_status$", frozenset(("completion",))),
     (r"accept(ance|ed)?[_ ]?(len|length|rate)|accept$", frozenset(("accept length",))),
     (r"verify", frozenset(("verify step",))),
     (r"ttft|first[_ ]?token|prefill|prompt", frozenset(("prefill",))),

@@ -150,7 +150,7 @@ def test_every_rule_reaches_a_phase_and_no_phase_in_vain() -> None:
 
 def test_every_resource_serves_a_phase() -> None:
     assert list(SERVES) == list(get_args(Resource))
-    assert {phase for phases in SERVES.values() for phase in phases} == set(get_args(Phase))
+    assert {phase for phases in SERVES.values() for phase in phases} == set(get_args(Phase)) - {"completion"}
     assert all(SERVES.values())
 
 
@@ -158,6 +158,16 @@ def test_every_resource_is_moved_by_a_rule_or_awaits_its_area() -> None:
     moved = {resource for one in rules() for resource in one.moves}
     assert moved.isdisjoint(AWAITING)
     assert moved | set(AWAITING) == set(get_args(Resource))
+
+
+def test_what_can_end_a_run_reaches_its_completion_and_nothing_else_does() -> None:
+    assert [one.name for one in rules() if one.breaks is not ("completion" in phases_of(one))] == []
+
+
+def test_usual_effects_are_ratios_of_one_or_more() -> None:
+    told = [(one.name, one.usual) for one in rules() if one.usual]
+    assert [(name, usual) for name, usual in told if not 1 <= usual[0] <= usual[1]] == []
+    assert [one.name for one in rules() if one.usual and not one.sources] == []
 
 
 # What rules say.

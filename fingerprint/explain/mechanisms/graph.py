@@ -48,8 +48,10 @@ Phase = Literal[
     "start-up",
     "transfer",  # a copy or a collective that is measured by itself
     "host latency",
+    "completion",  # whether it came to its end at all: reached by what `breaks`
     "any work",  # a number that tells nothing of its phases, as a command's wall time
 ]
+Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
 Way = Literal["more helps", "less helps", "either"]
 Sign = Literal[
     "grew",  # a counter moved during the run
@@ -92,6 +94,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
+    read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
+    breaks     it can end a run, not only slow it down: on record, or by what it is
+    usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
+               and measurements; None: nobody tells
     bound      None: none is known
     beside     globs of facts that decide without having changed: shown beside the suspect
     why        mechanism, with figures where somebody measured them
@@ -108,6 +114,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
     between: bool = False
+    read_by: tuple[Reader, ...] = ()
+    breaks: bool = False
+    usual: tuple[float, float] | None = None
     bound: Bound | None = None
     beside: tuple[str, ...] = ()
     why: str
