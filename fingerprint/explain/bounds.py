@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded
@@ -14,10 +15,12 @@ NO_METRIC = "no metric moved"
 
 
 class Explained(NamedTuple):
-    """range: in the metric's unit; None: why_not says why."""
+    """range: in the metric's unit; None: why_not says why. share: of the change at most, as logarithms, 0..1: the same
+    whichever run is called A."""
 
     range: Range | None = None
     why_not: str = NO_BOUND
+    share: float = 1.0
 
 
 def explained(
@@ -31,7 +34,13 @@ def explained(
     known = [ratio for ratio in ratios if ratio is not None]
     if not known or len(known) < len(ratios):
         return Explained()
-    return Explained(_range(metric, min(max(known), cap)), "")
+    most = min(max(known), cap)
+    return Explained(_range(metric, most), "", _share(most, metric))
+
+
+def _share(most: float, metric: MetricChange) -> float:
+    moved = abs(log(metric.ratio)) if metric.ratio and metric.ratio > 0 else 0.0
+    return min(1.0, log(most) / moved) if moved else 1.0
 
 
 def _ratio(change: Folded, rule: Rule, seen: Mapping[str, Observed]) -> float | None:

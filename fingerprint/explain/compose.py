@@ -11,6 +11,7 @@ from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
+from fingerprint.explain.circumstances import circumstances
 from fingerprint.explain.clocks import apart_from_waiting
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
@@ -91,7 +92,7 @@ class _Found(NamedTuple):
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
-    ranked = held_against(rank(changes, found.grown, found.seen, metrics), a, b, known)
+    ranked = held_against(_rank(found, metrics, a, b), a, b, known)
     suspects = _suspects(found, ranked, a, b, known)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
@@ -124,6 +125,10 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         blind=blind(metrics, suspects, any(each.unlike for each in held)),
         next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown), suspects),
     )
+
+
+def _rank(found: _Found, metrics: Sequence[MetricChange], a: Subject, b: Subject) -> tuple[Ranked, ...]:
+    return rank(found.apart.changes, found.grown, found.seen, metrics, circumstances(a, b))
 
 
 def _suspects(found: _Found, ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Suspect, ...]:

@@ -1,4 +1,4 @@
-"""What shows that a suspect was at work, or had nobody to be at work with."""
+"""What shows that a suspect was at work."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,8 @@ from fingerprint.diff.known import probe_of
 from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.counters import grew
 from fingerprint.explain.observed import observed
-from fingerprint.explain.rank import ALONE, SHOWN, Ranked, rank
+from fingerprint.explain.rank import Ranked, rank
+from fingerprint.explain.weights import SHOWN
 from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.pcie import Pcie
@@ -38,10 +39,6 @@ def ranked(x: Process, y: Process, seen_x: Mapping[str, Any], seen_y: Mapping[st
     seen = observed(a.state.samples, b.state.samples, probe_of)
     found = rank(compare(a.state, b.state), tuple(grew(seen, probe_of)), seen, [SLOW])
     return {one.change.text: one for one in found}
-
-
-def working(*slots: str) -> Mapping[str, Any]:
-    return {f"gpu/{slot}/busy": Distribution(100, 1.0, (1.0,) * 7) for slot in slots}
 
 
 @pytest.mark.parametrize(
@@ -73,15 +70,6 @@ def test_the_gpus_that_worked_show_which_ones_were_visible() -> None:
     assert (found.likelihood, found.evidence[0].fact) == ("likely", "gpu/*/busy")
     same = ranked(x, y, {first: on, second: off}, {first: on, second: off})
     assert {one.likelihood for one in same.values()} == {"possible"}
-
-
-@pytest.mark.parametrize(("slots", "part"), [(("17",), ALONE), (("17", "2a"), None), ((), None)])
-def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Sequence[str], part: float | None) -> None:
-    """Of none it is not known how many there are."""
-    seen = working(*slots)
-    found = ranked(program(NCCL_ALGO="Ring"), program(NCCL_ALGO="Tree"), seen, seen)[ALGORITHM]
-    assert found.parts.get("alone") == part
-    assert found.likelihood == "possible"
 
 
 def test_a_setting_that_makes_slower_can_be_why_a_command_works() -> None:

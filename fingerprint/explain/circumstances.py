@@ -1,0 +1,98 @@
+"""What ran, and on how many GPUs: a variable that the program does not read is no cause of what it did, nor is what
+GPUs say to each other where there is but one."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fingerprint.explain.mechanisms.graph import Reader, Rule
+from fingerprint.explain.subject import Subject
+from fingerprint.runs.effective import Effective
+from fingerprint.snapshot import Key
+from probes.kit.paths import parse_path
+
+GPUS = Key("gpu")
+_NAMED: Mapping[Reader, str] = {
+    "vllm": r"vllm",
+    "sglang": r"sglang|sgl[_-]\w+",
+    "tensorrt-llm": r"tensorrt_llm|trtllm-\w+",
+    "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
+}
+_ENGINES = {engine: re.compile(rf"(?:^|/)(?:{names})(?=$|[/.])") for engine, names in _NAMED.items()}
+_MODULE = "-m"
+
+
+class Circumstances(NamedTuple):
+    """engines: recognised among the processes of either run. compiled: names of the programs, where none is run by an
+    interpreter. gpus: the most that either run had; None where nobody counted them."""
+
+    engines: frozenset[Reader] = frozenset()
+    compiled: frozenset[str] = frozenset()
+    gpus: int | None = None
+
+
+UNKNOWN = Circumstances()
+
+
+class _Program(msgspec.Struct):
+    """Of a process's section what tells which program it is; gaps and what is private stand as they are."""
+
+    program: Mapping[str, Any] = {}
+    interpreter: Mapping[str, Any] = {}
+    flags: Mapping[str, Any] = {}
+    operands: Any = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The program's path, the module that an interpreter was told to run, and the verb of a command with verbs."""
+        module, verbs = self.flags.get(_MODULE), self.operands
+        told = [word for words in (module, verbs) if isinstance(words, list) for word in words[:2]]
+        return [word for word in (self.program.get("path"), *told) if isinstance(word, str)]
+
+    @property
+    def is_compiled(self) -> bool:
+        """What an interpreter runs may import anything."""
+        return isinstance(self.program.get("path"), str) and not isinstance(self.interpreter.get("path"), str)
+
+
+def circumstances(a: Subject, b: Subject) -> Circumstances:
+    every = [program for side in (a, b) for program in _programs(side.state)]
+    engines = frozenset(engine for engine in _ENGINES if any(_is_of(engine, program) for program in every))
+    known = all(program.is_compiled for program in every)
+    compiled = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
+    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)))
+
+
+def unread_by(rules: Sequence[Rule], around: Circumstances) -> str:
+    """What ran and does not read this variable or flag, by the narrowest of its rules; empty where that may be."""
+    told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
+    if not told or frozenset.intersection(*told) & around.engines:
+        return ""
+    return ", ".join(sorted(around.engines or around.compiled))
+
+
+def _programs(state: Effective) -> Iterator[_Program]:
+    decoder = msgspec.json.Decoder(_Program)
+    for key, standing in state.sections.items():
+        blob = standing.blob or standing.given
+        if key.area == "process" and blob is not None:
+            yield decoder.decode(blob.body)
+
+
+def _is_of(engine: Reader, program: _Program) -> bool:
+    return any(_ENGINES[engine].search(word) for word in program.words)
+
+
+def _most_gpus(states: Iterable[Effective]) -> int | None:
+    return max((count for state in states if (count := _gpus(state)) is not None), default=None)
+
+
+def _gpus(state: Effective) -> int | None:
+    """Of a host without any, the section was read and holds no value."""
+    sampled = {parse_path(path)[1] for path in state.samples if path.startswith("gpu/")}
+    standing = state.sections.get(GPUS)
+    if sampled or standing is None or standing.blob is None:
+        return len(sampled) or None
+    return 0 if standing.blob.gaps.get("") == "absent" or not standing.blob.seen else None

@@ -1,0 +1,97 @@
+"""What the score of a suspect is made of, by the words of the contract."""
+
+from collections.abc import Mapping, Sequence
+from math import log, log1p
+
+from fingerprint.diff.changes import Folded, Unsteady
+from fingerprint.explain.binding import Bound
+from fingerprint.explain.bounds import Explained
+from fingerprint.explain.circumstances import Circumstances, unread_by
+from fingerprint.explain.contract import Evidence, MetricChange
+from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.metrics import EXIT_STATUS
+from fingerprint.explain.reach import Reach
+from probes.kit.facts import Gap, Redacted
+
+MOST = 25  # confirmed incidents of one kind of state, of 273: a sample of incidents makes a weak prior
+ELSE = 1
+PRIOR = 0.3
+BINDING, UNBOUND = 0.5, -0.3
+CAUGHT_IN_THE_ACT = 0.45
+GREW = 0.3
+"""A counter of trouble that grew outranks a setting that differs."""
+SHOWN = 0.25
+"""Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
+ALONE = -0.3
+"""What GPUs say to each other, where there is but one: it may still work with those of other hosts."""
+UNREAD = -0.3
+"""A variable or flag of another program than the one that ran."""
+LOST = 1.0
+"""A device that went while the run ran leads before all else: whatever ran on it broke off."""
+PRIVATE = -0.05
+"""A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
+KIND = {"config": 0.02, "identity": 0.01}
+AGAINST = -0.3
+UNTOLD = (1.0, 2.0)
+"""Taken as the usual effect of a mechanism of which nobody tells one."""
+PER_DOUBLING, TOO_FAR = -0.15, -0.3
+"""For each factor of two by which a number moved further than the mechanism usually moves it, and at most."""
+SMALL = -0.2
+"""Of what can explain nothing of the change; of what can explain some of it, as much less."""
+
+
+def weights(
+    change: Folded, way: Reach, limits: Bound, signs: Sequence[Evidence], most: Explained,
+    metric: MetricChange | None, around: Circumstances,
+) -> Mapping[str, float]:  # fmt: skip
+    """The parts that are not nothing."""
+    verdict = change.first.verdict
+    every = {
+        "prior": PRIOR * prior(way.rules),
+        "kind": KIND.get(change.first.fact.kind, 0.0),
+        "size": size(way.rules, metric),
+        "bound": SMALL * (1 - most.share),
+        "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
+        "shows": SHOWN if signs and not limits.evidence else 0.0,  # a limit that was reached shows in the same counters
+        "alone": ALONE if is_alone(way.rules, around) else 0.0,
+        "unread": UNREAD if unread_by(way.rules, around) else 0.0,
+        "private": PRIVATE if _is_private(change) else 0.0,
+        "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
+        "grew": GREW if verdict == "grew" else 0.0,
+        "lost": LOST if _was_lost(change) else 0.0,
+        "against": AGAINST if way.against and way.reaches else 0.0,
+    }
+    return {name: round(part, 3) for name, part in every.items() if round(part, 3)}
+
+
+def prior(rules: Sequence[Rule]) -> float:
+    """By the confirmed incidents of this kind of state, 0..1: the first few say more than as many again."""
+    confirmed = min(MOST, max((rule.confirmed for rule in rules), default=0)) or ELSE
+    return log1p(confirmed) / log1p(MOST)
+
+
+def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
+    """How far the number moved beyond what the mechanism that knows it best usually does. Less than usual is half as
+    strange as more: not all of the work waits for it."""
+    if metric is None or not metric.ratio or metric.ratio <= 0 or metric.name == EXIT_STATUS:
+        return 0.0
+    least, most = next((rule.usual for rule in rules if rule.usual), UNTOLD)
+    moved = abs(log(metric.ratio))
+    beyond = max(0.0, moved - log(most), (log(least) - moved) / 2)
+    return max(TOO_FAR, PER_DOUBLING * beyond / log(2))
+
+
+def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
+    """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two."""
+    return bool(rules) and rules[0].between and around.gpus is not None and around.gpus < 2
+
+
+def _is_private(change: Folded) -> bool:
+    return isinstance(change.first.before, Redacted) or isinstance(change.first.after, Redacted)
+
+
+def _was_lost(change: Folded) -> bool:
+    """Whether the device itself is what went, in one of the runs."""
+    sides = (change.first.before, change.first.after)
+    last = [side.last for side in sides if isinstance(side, Unsteady)]
+    return change.first.pattern[-1:] == (None,) and any(isinstance(value, Gap) for value in last)

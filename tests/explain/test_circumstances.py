@@ -1,0 +1,85 @@
+"""What ran and on how many GPUs: what the program does not read, and talk between GPUs where there is one."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from fingerprint.explain import explain
+from fingerprint.explain.circumstances import UNKNOWN, circumstances
+from fingerprint.explain.contract import Suspect
+from fingerprint.explain.subject import Subject
+from fingerprint.explain.weights import ALONE, UNREAD
+from fingerprint.runs.record import Distribution, Measured
+from probes.gpu import Gpus
+from probes.kit.facts import Gap, Map
+from probes.process import Process
+from probes.process.sections import Interpreter, Program
+from tests.explain.subjects import START, subject
+
+SERVER, BENCHMARK, SCRIPT = "/opt/venv/bin/vllm", "/usr/bin/all_reduce_perf", "/home/u/train.py"
+NCCL, OF_VLLM, OF_SGLANG = "NCCL_ALGO", "VLLM_USE_BREAKABLE_CUDAGRAPH", "SGLANG_USE_AITER"
+
+
+def program(path: str, **variables: str) -> Process:
+    python = Interpreter(path="/usr/bin/python3.12") if path != BENCHMARK else Interpreter(path=Gap("absent", "none"))
+    return Process(program=Program(path=path), interpreter=python, env=Map(dict(variables)))
+
+
+def side(name: str, path: str, level: float, slots: Sequence[str] = (), **variables: str) -> Subject:
+    working = {f"gpu/{slot}/busy": Distribution(100, 1.0, (1.0,) * 7) for slot in slots}
+    return subject(name, None, program(path, **variables), *slow(level), samples=working)
+
+
+def slow(level: float) -> list[Measured]:
+    from fingerprint.metrics import Metric
+
+    return [Measured(at=START, metric=Metric("decode_ms", "ms", "lower", (level, level + 0.1, level - 0.1), "test"))]
+
+
+def suspect(path: str, variable: str, slots: Sequence[str] = ()) -> Suspect:
+    a, b = side("A", path, 11.0, slots, **{variable: "0"}), side("B", path, 15.0, slots, **{variable: "1"})
+    (found,) = explain(a, b).suspects
+    return found
+
+
+@pytest.mark.parametrize(("slots", "part"), [(("17",), ALONE), (("17", "2a"), None), ((), None)])
+def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Sequence[str], part: float | None) -> None:
+    """Of none it is not known how many there are."""
+    found = suspect(SERVER, NCCL, slots)
+    assert found.parts.get("alone") == part
+    assert found.likelihood == "possible"
+
+
+def test_a_host_that_was_looked_at_and_has_no_gpu_is_told_from_one_that_nobody_looked_at() -> None:
+    none = [subject(name, Gpus(gpus=Gap("absent", "no driver")), area="gpu", samples={}) for name in "AB"]
+    assert circumstances(none[0], none[1]).gpus == 0
+    assert circumstances(subject("A", samples={}), subject("B", samples={})) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("path", "variable", "other"),
+    [
+        (SERVER, OF_VLLM, ""),
+        (SERVER, OF_SGLANG, "vllm"),
+        (BENCHMARK, OF_VLLM, "all_reduce_perf"),
+        (SCRIPT, OF_VLLM, ""),
+        (SERVER, NCCL, ""),
+    ],
+)
+def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variable: str, other: str) -> None:
+    """A script may import anything."""
+    found = suspect(path, variable)
+    assert (found.likelihood, found.parts.get("unread")) == (("unlikely", UNREAD) if other else ("possible", None))
+    assert [one.says for one in found.against] == (
+        [f"what ran is {other}, which is not known to read it"] if other else []
+    )
+
+
+def test_a_module_and_a_verb_name_the_engine_as_its_program_does() -> None:
+    launched = Process(interpreter=Interpreter(path="/usr/bin/python3"), **module("sglang.launch_server"))
+    found = circumstances(subject("A", None, launched), subject("B", None, launched))
+    assert (found.engines, found.compiled) == ({"sglang"}, frozenset())
+
+
+def module(name: str) -> dict[str, Map[tuple[str, ...]]]:
+    return {"flags": Map({"-m": (name,)})}
