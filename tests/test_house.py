@@ -173,7 +173,7 @@ def test_the_wheel_holds_the_two_packages_typed_and_nothing_else(tmp_path: Path)
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == set(PACKAGES)
     assert {"fingerprint/py.typed", "probes/py.typed", "probes/kit/host.py"} <= set(names)
-    gitdir = ROOT / "probes/process/gitdir"
+    gitdir = ROOT / "probes/kit/gitdir"
     assert {str(path.relative_to(ROOT)) for path in gitdir.rglob("*") if path.is_file()} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

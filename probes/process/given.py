@@ -6,12 +6,12 @@ from typing import NamedTuple
 import msgspec
 
 from probes.kit.facts import Gap, Seen, then
+from probes.kit.filepaths import absolute, found, real
+from probes.kit.git import committed
 from probes.kit.host import Host
-from probes.process.git import committed
-from probes.process.paths import absolute, found, real
 from probes.process.program import Started, described
 from probes.process.reading import granted, places
-from probes.process.sections import Process
+from probes.process.sections import Git, Process
 from probes.process.variables import sorted_variables
 
 # Programs that change what they were given and become another one by exec: what they are given is not what will run.
@@ -58,7 +58,8 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
         imports=env.get("PYTHONPATH", ""),
     )
     told = described(host, started)
-    return msgspec.structs.replace(handed_on, git=committed(host, places(told.program.path, cwd)), **told._asdict())
+    tree = Git(**committed(host, places(told.program.path, cwd))._asdict())
+    return msgspec.structs.replace(handed_on, git=tree, **told._asdict())
 
 
 def _as_read(text: str) -> str:

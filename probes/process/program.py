@@ -1,18 +1,17 @@
 """From an executable and its arguments to program, interpreter and what is left of the arguments."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.filepaths import absolute, is_file
 from probes.kit.host import Host
-from probes.process.interpreters import Named, module_of, named, script_at
-from probes.process.paths import absolute, folder_of, found, is_file, real
+from probes.kit.interpreters import Named, module_of, named, script_at
+from probes.kit.pythons import environment, version
 from probes.process.sections import Interpreter, Program, Text
 
 _COMPILED = Gap("absent", "the program is the executable itself")
 _ELSEWHERE = Gap("not_observable", "the process has a file system of its own")
-_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
 
 
 class Started(NamedTuple):
@@ -111,36 +110,19 @@ def _import_folders(host: Host, started: Started) -> list[str]:
 
 def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple[Text, ...]]) -> Interpreter:
     python = known.family == "python"
-    environment = _environment(host, started) if python else Gap("absent", "only Python has environments")
+    prefix = _environment(host, started) if python else Gap("absent", "only Python has environments")
     return Interpreter(
-        environment=environment,
+        environment=prefix,
         path=started.executable,
         sha256=host.sha256(started.file),
-        version=_version(host, environment, known),
+        version=version(host, prefix, known),
         options=options,
     )
 
 
 def _environment(host: Host, started: Started) -> Seen[str]:
-    """The folder that sys.prefix names: two above argv[0] as it was found, since a virtual environment's python is
-    a link to its base (PEP 405). Links on the way to that folder are followed: `current` may be another one now."""
     if not started.shared:
         return _ELSEWHERE
     if isinstance(started.argv, Gap) or isinstance(started.executable, Gap):
         return started.argv if isinstance(started.argv, Gap) else started.executable
-    first, cwd = _first(started.argv), started.cwd
-    if isinstance(first, Redacted) or named(first) is None or isinstance(cwd, Gap):
-        return Gap("not_observable", "argv[0] was overwritten, so the environment's python is not told")
-    called = found(host, first, started.search, cwd)
-    home = then(called, lambda path: real(host, folder_of(folder_of(path))))
-    if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
-        return home
-    return folder_of(folder_of(started.executable))
-
-
-def _version(host: Host, environment: Seen[str], known: Named) -> Seen[str]:
-    config = then(environment, lambda home: host.text(f"{home}/pyvenv.cfg"))
-    match = None if isinstance(config, Gap) else _VERSION.search(config)
-    if match:
-        return match[1]
-    return known.version or Gap("not_observable", "neither pyvenv.cfg nor the file name tells it")
+    return environment(host, started.executable, _first(started.argv), started.search, started.cwd)

@@ -3,13 +3,13 @@
 import msgspec
 
 from probes.kit.facts import Gap, Seen, then
+from probes.kit.filepaths import folder_of
+from probes.kit.git import git, tree_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.kit.processes import stat
 from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
-from probes.process.git import git, tree_of
-from probes.process.paths import folder_of
 from probes.process.program import Started, described
 from probes.process.sections import Git, Process
 from probes.process.variables import Sorted, in_clear, sorted_variables
@@ -83,7 +83,7 @@ def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Gi
         return Git(root=started.cwd, commit=started.cwd, branch=started.cwd, dirty=started.cwd)
     if "." in target.name and _root(host, around) == _root(host, _places_of_parent(host, target.pid)):
         return Git()
-    return git(host, around)
+    return Git(**git(host, around)._asdict())
 
 
 def places(program: Seen[str], cwd: Seen[str]) -> list[str]:

@@ -4,9 +4,9 @@ from functools import lru_cache
 
 from probes.kit.facts import Gap
 from probes.kit.host import Host
+from probes.kit.interpreters import named
 from probes.kit.probe import MAIN, Target
 from probes.kit.processes import family
-from probes.process.interpreters import named
 
 
 class Names:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from probes.kit.facts import Gap
+from probes.kit.git import State
+from probes.kit.git import git as read_git
 from probes.kit.host import Host
-from probes.process.git import git as read_git
-from probes.process.sections import Git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -37,14 +37,14 @@ def tree(tmp_path: Path) -> Path:
     return tree
 
 
-def told(*places: Path) -> Git:
+def told(*places: Path) -> State:
     return read_git(Host(), [str(place) for place in places])
 
 
 def test_a_clean_tree_is_told_from_any_folder_below_its_root(tree: Path) -> None:
     below = tree / "deep/er"
     below.mkdir(parents=True)
-    assert told(below) == Git(root=str(tree), commit=git(tree, "rev-parse", "HEAD"), branch="trunk", dirty="clean")
+    assert told(below) == State(root=str(tree), commit=git(tree, "rev-parse", "HEAD"), branch="trunk", dirty="clean")
 
 
 def test_the_first_place_that_lies_in_a_tree_counts(tree: Path, tmp_path: Path) -> None:

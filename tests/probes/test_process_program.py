@@ -13,11 +13,11 @@ import pytest
 
 from fingerprint.sections import leaves
 from probes.kit.facts import NOT_READ, Gap, Redacted
+from probes.kit.filepaths import found, real
 from probes.kit.host import Host
+from probes.kit.interpreters import module_of, named, script_at
 from probes.kit.redact import Redactor
 from probes.process import Process, given
-from probes.process.interpreters import module_of, named, script_at
-from probes.process.paths import found, real
 from probes.process.variables import in_clear
 from tests.probes.children import KEY, changes, read, running
 

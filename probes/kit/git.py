@@ -11,12 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from probes.kit.facts import Gap, Seen, then
+from probes.kit.facts import NOT_READ, Gap, Seen, then
+from probes.kit.filepaths import absolute, folder_of
 from probes.kit.host import Host
-from probes.process.paths import absolute, folder_of
-from probes.process.sections import Git
 
 _NO_TREE = Gap("absent", "no git tree holds the program or its working directory")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -38,6 +35,15 @@ class Tree(NamedTuple):
     common: str
 
 
+class State(NamedTuple):
+    """What a tree holds. dirty: `clean`, or a digest of mode, blob and path of what differs from HEAD."""
+
+    root: Seen[str]
+    commit: Seen[str]
+    branch: Seen[str]
+    dirty: Seen[str] = NOT_READ
+
+
 class Entry(NamedTuple):
     """One line of diff-index: how a path differs from HEAD. `after` is all zeros where only the stat data differs."""
 
@@ -48,20 +54,20 @@ class Entry(NamedTuple):
     path: str
 
 
-def git(host: Host, places: Sequence[str]) -> Git:
+def git(host: Host, places: Sequence[str]) -> State:
     """Of the first of these folders that lies in a git tree."""
     seen, tree = committed(host, places), _first_tree(host, places)
     dirty = then(seen.commit, lambda oid: _dirty(host, tree, oid)) if tree else _NO_TREE
-    return msgspec.structs.replace(seen, dirty=dirty)
+    return seen._replace(dirty=dirty)
 
 
-def committed(host: Host, places: Sequence[str]) -> Git:
+def committed(host: Host, places: Sequence[str]) -> State:
     """As `git`, without starting one: what files tell."""
     tree = _first_tree(host, places)
     if tree is None:
-        return Git(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE)
+        return State(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE)
     head = host.line(f"{tree.folder}/HEAD")
-    return Git(root=tree.root, commit=then(head, lambda text: _commit(host, tree, text)), branch=then(head, _branch))
+    return State(root=tree.root, commit=then(head, lambda text: _commit(host, tree, text)), branch=then(head, _branch))
 
 
 def _first_tree(host: Host, places: Sequence[str]) -> Tree | None:

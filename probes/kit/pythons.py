@@ -1,0 +1,55 @@
+"""Which environment a Python runs in, which release it is and how its switches change where it imports from."""
+
+import re
+from collections.abc import Sequence
+
+from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.filepaths import folder_of, found, is_file, real
+from probes.kit.host import Host
+from probes.kit.interpreters import Named, named
+
+_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
+_WITH_VALUE = "WX"  # the rest of the word, else the next one, is their value
+_LAST = "cm"  # what follows is the program's
+
+
+def environment(host: Host, executable: str, called: str | Redacted, search: str, cwd: Seen[str]) -> Seen[str]:
+    """The folder that sys.prefix names: two above argv[0] as it was found, since a virtual environment's python is
+    a link to its base (PEP 405). Links on the way to that folder are followed: `current` may be another one now.
+
+    called: argv[0]. search: PATH of the process.
+    """
+    if isinstance(called, Redacted) or named(called) is None or isinstance(cwd, Gap):
+        return Gap("not_observable", "argv[0] was overwritten, so the environment's python is not told")
+    place = found(host, called, search, cwd)
+    home = then(place, lambda path: real(host, folder_of(folder_of(path))))
+    if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
+        return home
+    return folder_of(folder_of(executable))
+
+
+def version(host: Host, prefix: Seen[str], known: Named) -> Seen[str]:
+    """Of the interpreter: from pyvenv.cfg, else from the name of its file, which has no third number."""
+    config = then(prefix, lambda home: host.text(f"{home}/pyvenv.cfg"))
+    match = None if isinstance(config, Gap) else _VERSION.search(config)
+    if match:
+        return match[1]
+    return known.version or Gap("not_observable", "neither pyvenv.cfg nor the file name tells it")
+
+
+def switches(argv: Sequence[str | Redacted]) -> frozenset[str]:
+    """The letters among the interpreter's own options: `-sE -Om module` are s, E, O and m."""
+    letters: set[str] = set()
+    words = iter(argv[1:])
+    for word in words:
+        if isinstance(word, Redacted) or word[:1] != "-" or word.startswith("--") or word == "-":
+            break
+        for place, letter in enumerate(word[1:], start=2):
+            letters.add(letter)
+            if letter in _LAST:
+                return frozenset(letters)
+            if letter in _WITH_VALUE:
+                if place == len(word):
+                    next(words, None)
+                break
+    return frozenset(letters)
