@@ -14,6 +14,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_gen_max"),
         moves=("pcie link", "collective"),
         way="more helps",
+        breaks=True,
+        usual=(1.1, 4.0),
         bound=Bound("observed", "gpu/*/pcie/link_speed", "at most as the speed of a lane under load"),
         beside=BY_OTHER_WAYS,
         why="Each generation doubles what a lane carries: 1.2x to 2x for tensor parallelism and offloaded weights. "
@@ -31,6 +33,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/pcie/link_speed",),
         moves=("pcie link", "collective"),
         way="more helps",
+        breaks=True,
+        usual=(1.1, 4.0),
         bound=Bound("ratio", "gpu/*/pcie/link_speed", "at most as the speed of a lane"),
         beside=BY_OTHER_WAYS,
         why=f"What a lane carries under load. {NO_LINK_NEEDED}",
@@ -42,6 +46,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/pcie/link_width_current", "gpu/*/pcie/link_width_max"),
         moves=("pcie link", "collective"),
         way="more helps",
+        usual=(1.1, 4.0),
         bound=Bound("ratio", "gpu/*/pcie/link_width_current", "at most as the lanes"),
         beside=BY_OTHER_WAYS,
         why="Bandwidth goes with the lanes, and lanes do not come and go with load: x4 and x8 instead of x16 made 75.8 "
@@ -66,6 +71,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("pcie link", "collective"),
         way="less helps",
+        breaks=True,
         beside=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_width_current"),
         why="Each packet that arrived damaged is sent again, and after four failures the link is trained anew while "
         "all wait: a riser, a slot or wiring for a slower generation (210 to 240 errors a second). The kernel's log "
@@ -85,6 +91,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability",),
         way="less helps",
+        breaks=True,
         beside=("driver/log/*/last_xid",),
         why="A transfer was lost, or the link reset: whoever waited for it saw an error, and the GPU may fall off the "
         "bus.",
@@ -103,6 +110,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-nearness",
         sees=("gpu/*/pcie/numa_node", "gpu/*/affinity/cpus", "gpu/*/affinity/memory"),
         moves=("page placement", "launch latency", "pcie link"),
+        usual=(1.02, 1.8),
         beside=("process/*/affinity", "process/*/mems_allowed"),
         why="Threads that feed a GPU and buffers that it copies from belong on its own memory node; from another one "
         "launches and copies cross the link between sockets: 2 % with all weights on the GPU, up to 1.8x.",
@@ -114,6 +122,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-memory-node",
         sees=("gpu/*/affinity/numa_node",),
         moves=("page placement", "gpu memory"),
+        breaks=True,
         beside=("gpu/*/addressing_mode",),
         why="On Grace a GPU's memory is a memory node of the host: the kernel may put pages of the host there, where "
         "they are missing for the cache, and far from the CPU.",
@@ -125,11 +134,13 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/active", "gpu/*/nvlink/link_count", "gpu/*/nvlink/links"),
         moves=("nvlink", "collective"),
         way="more helps",
+        breaks=True,
+        usual=(1.05, 4.0),
         beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
         why="Bandwidth between GPUs goes with the links that are up: 4 of 6 made it a third less. Without any it goes "
         "over PCIe, and 6 h of work took 24.",
         confirm="nvidia-smi nvlink --status; nvidia-smi topo -m; all_reduce_perf (nccl-tests) on both",
-        confirmed=6,
+        confirmed=2,
         sources=("https://github.com/tatsu-lab/stanford_alpaca/issues/32", NVML),
     ),
     Rule(
@@ -141,6 +152,8 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/nvlink/links/*/remote_pci",
         ),
         moves=("nvlink", "collective"),
+        breaks=True,
+        usual=(1.05, 4.0),
         beside=("gpu/*/fabric/state",),
         why="Which link is up and where it leads decides which pairs are joined: a bridge on other boards joins "
         "others, and a half-seated one makes links fail and the first query of NVLink take seconds.",
@@ -152,6 +165,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/speed", "gpu/*/nvlink/links/*/speed"),
         moves=("nvlink", "collective"),
         way="more helps",
+        usual=(1.0, 1.5),
         why="A ring runs at the pace of its slowest link, and links of one GPU may be trained at unlike speeds; one "
         "lane of one link was worth 0.3 % of a collective over all.",
         confirm="nvidia-smi nvlink --status; all_reduce_perf (nccl-tests) for large messages",
@@ -170,6 +184,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/errors/*", "driver/log/*/sxid", "driver/log/*/sxid/*", "driver/kernel_log/sxids"),
         moves=("nvlink", "collective"),
         way="less helps",
+        breaks=True,
         beside=("gpu/*/nvlink/active", "gpu/*/fabric/health/summary"),
         why="Damaged flits are sent again and links are trained anew while everybody waits: a collective goes at the "
         "pace of its slowest link.",
@@ -180,6 +195,7 @@ RULES: tuple[Rule, ...] = (
         name="chip-to-chip",
         sees=("gpu/*/nvlink/c2c_mode", "gpu/*/nvlink/c2c_link_count"),
         moves=("pcie link", "page placement"),
+        usual=(1.2, 5.0),
         why="Over the coherent link a Grace CPU and its GPU reach each other's memory directly, at several times the "
         "bandwidth of PCIe; without it copies and offloaded weights go over PCIe.",
         confirm="nvidia-smi c2c -s; a copy from the host on both (nvbandwidth)",
@@ -189,11 +205,13 @@ RULES: tuple[Rule, ...] = (
         name="fabric-state",
         sees=("gpu/*/fabric/state", "gpu/*/fabric/status"),
         moves=("availability", "nvlink", "collective"),
+        breaks=True,
+        usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "driver/daemons/nvidia-fabricmanager/running"),
         why="On boards with NVSwitch a GPU must have joined the fabric: before that CUDA does not start (error 802), "
         "or peers are reached over PCIe.",
         confirm="nvidia-smi -q (Fabric: State, Status); journalctl -u nvidia-fabricmanager",
-        confirmed=6,
+        confirmed=4,
         sources=(
             "https://github.com/NVIDIA/gpu-operator/issues/1043",
             "https://github.com/ollama/ollama/issues/12136",
@@ -204,6 +222,7 @@ RULES: tuple[Rule, ...] = (
         name="fabric-health",
         sees=("gpu/*/fabric/health/*",),
         moves=("nvlink", "collective", "availability"),
+        breaks=True,
         beside=("gpu/*/nvlink/active",),
         why="Fewer links into the fabric than there should be, routes that are made anew, no partition or no manager "
         "of the rack: collectives go at the pace of the GPU that is worst off, or not at all.",
@@ -223,12 +242,20 @@ RULES: tuple[Rule, ...] = (
         name="peer-access",
         sees=("gpu/*/peers/*/p2p_read", "gpu/*/peers/*/p2p_write"),
         moves=("collective",),
-        beside=("gpu/*/mig/mode_current", "gpu/*/memory/bar1_total", "driver/module/flavour", "kernel/cmdline"),
+        breaks=True,
+        usual=(1.1, 10.0),
+        beside=(
+            "gpu/*/mig/mode_current",
+            "gpu/*/memory/bar1_total",
+            "driver/module/flavour",
+            "kernel/cmdline/*iommu",
+            "kernel/cmdline/pci",
+        ),
         why="Without peer access all-reduce is copied through host memory: 288 tok/s became 223, 66 became 50. IOMMU, "
         "ACS, MIG and the driver's build take it away. Work that exchanges little gains nothing by it: 150 and 150 "
         "tok/s.",
         confirm="nvidia-smi topo -p2p r; NCCL_P2P_DISABLE=1 on both: if that makes them equal, it is this",
-        confirmed=8,
+        confirmed=4,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/356",
             "https://github.com/noonghunna/club-3090/issues/91",
@@ -240,6 +267,7 @@ RULES: tuple[Rule, ...] = (
         name="peer-nvlink",
         sees=("gpu/*/peers/*/p2p_nvlink",),
         moves=("nvlink", "collective"),
+        usual=(1.2, 4.0),
         beside=("gpu/*/nvlink/active",),
         why="Whether this pair is joined by NVLink or by PCIe: PHB in its place made 6 h of work take 24.",
         confirm="nvidia-smi topo -m and topo -p2p n on both",
@@ -258,6 +286,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-topology",
         sees=("gpu/*/peers/*/topology",),
         moves=("collective", "pcie link"),
+        usual=(1.1, 4.0),
         beside=("gpu/*/peers/*/p2p_read",),
         why="Through one switch, one root port, the CPU or the link between sockets: each step has less bandwidth and "
         "more latency. PHB names both a CPU's and a chipset's port: 13.2 and 6.5 GB/s.",
@@ -269,6 +298,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-peers",
         sees=("gpu/*/peers", "gpu/*/peers/*"),
         moves=("collective", "availability"),
+        breaks=True,
         why="Another number of GPUs is another number of ranks, another ring and another split of the model.",
         confirm="run with the same GPUs on both sides (CUDA_VISIBLE_DEVICES, by UUID)",
         sources=(NVML,),
