@@ -276,6 +276,6 @@ class _Replacing:
     def _without_secrets(self, text: str) -> Iterator[str]:
         """Words and the white space between them, alternating."""
         parts = re.split(r"([\s\0]+)", text)
-        shown = self._redactor.arguments(parts[::2])
+        shown = list(self._redactor.each(parts[::2]))
         for index, part in enumerate(parts):
-            yield part if index % 2 or shown[index // 2] == part else REDACTED
+            yield part if index % 2 or shown[index // 2] == (part,) else REDACTED

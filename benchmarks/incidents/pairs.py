@@ -1,12 +1,12 @@
 """Two whole runs of an incident, as sides of a diff: a machine before and after what changed on it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
 from benchmarks.incidents.machines import copied, standing
-from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of, value
+from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of
 from benchmarks.incidents.rows import Facts, Incident, Number
 from benchmarks.incidents.sampling import (
     SECONDS,
@@ -31,7 +31,6 @@ STARTS = 5
 NOISE = 0.004
 """Of a metric from start to start, as a share."""
 BEGAN = 1_760_000_000 * 10**9
-ARGUMENTS = ("arguments",)
 EXIT_STATUS = "exit_status"
 
 
@@ -73,14 +72,9 @@ def _change(sections: Sections, samples: Samples, place: Place, wanted: Any) -> 
     if fact.kind == "counter":
         samples[place.path] = grown(wanted / SECONDS)
         return
-    put(sections, place, _whole(sections, place, wanted))
+    put(sections, place, wanted)
     if not fact.lasting:
         settle(samples, place, wanted)
-
-
-def _whole(sections: Sections, place: Place, wanted: Any) -> Any:
-    """Flags stand behind those that the program has anyway."""
-    return [*value(sections, place), *wanted] if place.names == ARGUMENTS else wanted
 
 
 def _numbers(metric: Number, side: int, random: Random) -> tuple[tuple[Metric, ...], ...]:
@@ -141,5 +135,6 @@ def _run(name: str, attempt: int, metrics: Iterable[Metric], sections: Sections,
     return fold(f"01{name}{attempt}", (opened, *told))
 
 
-def _arguments(sections: Sections) -> tuple[str, ...]:
-    return tuple(sections[Key("process", "main")]["arguments"])
+def _arguments(sections: Sections) -> Iterator[str]:
+    for flag, values in sections[Key("process", "main")]["flags"]["items"].items():
+        yield from (flag, *values)

@@ -34,14 +34,14 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "process": {
         "program": ("process/*/program/sha256", "process/*/git/commit"),
-        "arguments": ("process/*/arguments",),
+        "arguments": ("process/*/flags", "process/*/flags/*", "process/*/operands"),
         "environment": ("process/*/env", "process/*/env/*"),
         "CPU set": ("process/*/affinity",),
         "quotas": ("process/*/cgroup/cpu_max", "process/*/cgroup/memory_max"),
     },
     "kernel": {
         "release": ("kernel/release", "kernel/version"),
-        "boot line": ("kernel/cmdline",),
+        "boot line": ("kernel/cmdline", "kernel/cmdline/*"),
         "scheduler": ("kernel/sched/*", "kernel/sysctl/kernel/numa_balancing"),
     },
     "cpu": {

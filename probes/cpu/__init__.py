@@ -35,6 +35,13 @@ from probes.kit.facts import Map, Section, Seen, config, identity, seen_or, stat
 from probes.kit.host import Host
 from probes.kit.probe import Target, probe
 
+# Documentation/admin-guide/hw-vuln: `mitigations=` for all of them, and those of one attack each.
+_MITIGATING = tuple(
+    f"kernel/cmdline/{name}"
+    for name in "mitigations nopti pti nospectre* spectre* spec_* l1tf mds tsx* mmio_stale_data retbleed srbds"
+    " gather_data_sampling reg_file_data_sampling indirect_target_selection tsa vmscape bhi kvm*".split()
+)
+
 
 class Cpu(Section):
     """Paths: cpu/online, cpu/policies/policy0/scaling_governor, cpu/idle/states/C6/latency ..."""
@@ -47,7 +54,7 @@ class Cpu(Section):
     present: Seen[str] = identity("Counts change when a hypervisor adds or removes CPUs", f"{SYS_CPU}/present")
     online: Seen[str] = config(
         "CPUs that the scheduler may use; thread pools size themselves by their number", f"{SYS_CPU}/online",
-        follows=("cpu/smt/control", "cpu/present", "kernel/cmdline"),
+        follows=("cpu/smt/control", "cpu/present", "kernel/cmdline/*cpus", "kernel/cmdline/nosmp"),
         restore="chcpu -e CPUS, or -d CPUS for those that were off",
     )  # fmt: skip
     offline: Seen[str] = config(
@@ -79,17 +86,17 @@ class Cpu(Section):
     caches: Seen[Map[Cache]] = identity("Which cache levels exist", f"{SYS_CPU}/cpuN/cache")
     isolated: Seen[str] = config(
         "The scheduler balances nothing onto these CPUs, so threads that are not pinned there never run on them",
-        f"{SYS_CPU}/isolated", follows=("kernel/cmdline",),
+        f"{SYS_CPU}/isolated", follows=("kernel/cmdline/isolcpus",),
     )  # fmt: skip
     nohz_full: Seen[str] = config(
         "Tick-free CPUs: fewer interruptions for one pinned thread, dearer system calls",
         f"{SYS_CPU}/nohz_full",
-        follows=("kernel/cmdline",),
+        follows=("kernel/cmdline/nohz_full",),
     )
     scaling_driver: Seen[str] = config(
         "Decides which governors, hints and limits exist at all, and who picks the clock",
         f"{SYS_CPU}/cpufreq/policyN/scaling_driver",
-        follows=("cpu/intel_pstate/status", "cpu/amd_pstate/status", "kernel/cmdline", "kernel/release"),
+        follows=("cpu/intel_pstate/status", "cpu/amd_pstate/status", "kernel/cmdline/*_pstate", "kernel/release"),
     )  # fmt: skip
     policies: Seen[Map[Policy]] = state(
         "Which frequency policies exist",
@@ -117,7 +124,7 @@ class Cpu(Section):
         "Each costs system calls or context switches; on GPU-bound work one careful test found no effect",
         f"{SYS_CPU}/vulnerabilities",
         follows=(
-            "cpu/processor/microcode", "cpu/smt/control", "cpu/smt/active", "kernel/cmdline", "kernel/release",
+            "cpu/processor/microcode", "cpu/smt/control", "cpu/smt/active", "kernel/release", *_MITIGATING,
             "kernel/modules/kvm*", "kernel/modules/kvm*/parameters/*", "kernel/sysctl/kernel/unprivileged_bpf_disabled",
         ),
     )  # fmt: skip

@@ -88,7 +88,7 @@ class IntelPstate(Section):
     status: Seen[str] = config(
         "`active` lets the hardware choose the clock, `passive` the scheduler's governors",
         f"{SYS_CPU}/intel_pstate/status",
-        follows=("kernel/cmdline",),
+        follows=("kernel/cmdline/intel_pstate",),
         restore=f"echo {{value}} > {SYS_CPU}/intel_pstate/status",
     )
     no_turbo: Seen[bool] = config(
@@ -114,12 +114,12 @@ class AmdPstate(Section):
 
     status: Seen[str] = config(
         "Decides whether EPP or a governor steers Zen cores", f"{SYS_CPU}/amd_pstate/status",
-        follows=("kernel/cmdline",), restore=f"echo {{value}} > {SYS_CPU}/amd_pstate/status",
+        follows=("kernel/cmdline/amd_*",), restore=f"echo {{value}} > {SYS_CPU}/amd_pstate/status",
     )  # fmt: skip
     prefcore: Seen[str] = config(
         "Whether the scheduler prefers the cores that clock highest",
         f"{SYS_CPU}/amd_pstate/prefcore",
-        follows=("kernel/cmdline",),
+        follows=("kernel/cmdline/amd_*",),
     )
 
 

@@ -45,7 +45,7 @@ class Idle(Section):
     driver: Seen[str] = config(
         "intel_idle and acpi_idle offer other states with other latencies on one machine",
         f"{SYS_CPU}/cpuidle/current_driver",
-        follows=("kernel/cmdline",),
+        follows=("kernel/cmdline/idle", "kernel/cmdline/*idle.*", "kernel/cmdline/processor.*"),
     )
     governor: Seen[str] = config(
         "menu, teo, ladder and haltpoll predict sleeps differently; haltpoll polls before halting in a guest",

@@ -35,7 +35,7 @@ class Processor(Section):
     flags: Seen[tuple[str, ...]] = state(
         "Math libraries pick AVX-512, AMX or SVE kernels at load time by these; hypervisors and boot options hide them",
         "/proc/cpuinfo, those common to all CPUs",
-        follows=("cpu/processor/microcode", "kernel/release", "kernel/cmdline"),
+        follows=("cpu/processor/microcode", "kernel/release", "kernel/cmdline/clearcpuid", "kernel/cmdline/noxsave*"),
         settled="always",
     )
     hypervisor: Seen[bool] = identity(

@@ -13,7 +13,7 @@ class Smt(Section):
     control: Seen[str] = config(
         "SMT off halves the CPUs a server may use and doubles what each gets of a core: it has cost and gained 2x",
         f"{SYS_CPU}/smt/control",
-        follows=("kernel/cmdline",),
+        follows=("kernel/cmdline/nosmt", "kernel/cmdline/mitigations", "kernel/cmdline/l1tf", "kernel/cmdline/mds"),
         restore=f"echo {{value}} > {SYS_CPU}/smt/control",
     )
     active: Seen[bool] = config(

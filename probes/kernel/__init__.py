@@ -1,13 +1,14 @@
 """The kernel: which one, how it was started, how it keeps time, what was loaded into it and how it is set."""
 
-import re
 from collections.abc import Callable
 
+from probes.kernel.cmdline import parameters
 from probes.kernel.modules import Module, read_modules
 from probes.kernel.sched import Sched, read_sched
 from probes.kernel.sysctls import Sysctl, read_sysctl
 from probes.kernel.taint import taints
-from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, identity, state, telemetry, then
+from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, state, telemetry, then
+from probes.kit.flags import Words
 from probes.kit.host import Host
 from probes.kit.knobs import knob, read_each, where_mounted, word_tuple, words
 from probes.kit.parse import fields, selected
@@ -108,9 +109,9 @@ class Kernel(Section):
         "Architecture, as uname -m tells it", "/proc/sys/kernel/arch, or uname -m", context=True
     )
     hostname: Seen[str] = identity("Which host this is, to people", "/proc/sys/kernel/hostname", context=True)
-    cmdline: Seen[tuple[str | Redacted, ...]] = config(
+    cmdline: Seen[Map[Seen[Words]]] = config(
         "iommu=, mitigations=, isolcpus=, intel_idle.max_cstate= and pci= are set here and hold until the next boot",
-        "/proc/cmdline",
+        "/proc/cmdline; by parameter, written with `_` for `-`; under `--` what is for the first program",
     )
     boot_id: Seen[str] = identity(
         "A reboot resets power limits, locks, setpci and modules: it points to a cause and is none",
@@ -173,7 +174,7 @@ def kernel(host: Host, _target: Target) -> Kernel:
         host.line,
         preemption=then(host.text("/proc/sys/kernel/version"), _preemption),
         machine=_machine(host),
-        cmdline=then(host.text("/proc/cmdline"), lambda text: host.redactor.arguments(arguments(text))),
+        cmdline=then(host.text("/proc/cmdline"), lambda text: parameters(text, host.redactor)),
         boot_time=then(host.text("/proc/stat"), lambda text: int(fields(text, " ")["btime"])),
         suspends=host.number("/sys/power/suspend_stats/success"),
         tainted=then(host.number("/proc/sys/kernel/tainted"), taints),
@@ -189,15 +190,6 @@ def kernel(host: Host, _target: Target) -> Kernel:
         sched=read_sched(host),
         sysctl=read_sysctl(host),
     )
-
-
-def arguments(command_line: str) -> list[str]:
-    """Split as the kernel does: at white space outside of double quotes (lib/cmdline.c, next_arg).
-
-    Without the boot loader's own BOOT_IMAGE= and initrd=, which repeat the release in a file's name.
-    """
-    words = re.findall(r'(?:"[^"]*(?:"|$)|[^\s"])+', command_line)
-    return [word for word in words if not word.startswith(("BOOT_IMAGE=", "initrd="))]
 
 
 def _preemption(version: str) -> str:

@@ -10,7 +10,7 @@ stands under an allowed name is found by its shape.
 import hmac
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from probes.kit.facts import Map, Redacted, Seen
 
@@ -104,6 +104,7 @@ _MODEL_WORD = re.compile(
     re.IGNORECASE,
 )
 _SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user)$", re.IGNORECASE)
+_LONG_FLAG = re.compile(r"--[A-Za-z][\w.-]{0,80}")
 _FLAG_WITH_VARIABLE = re.compile(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
 _FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
 _ASSIGNMENT = re.compile(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
@@ -180,13 +181,24 @@ class Redactor:
         return self.arguments(text.removesuffix("\0").split("\0")) if text.strip("\0") else ()
 
     def arguments(self, argv: Sequence[str]) -> tuple[str | Redacted, ...]:
-        """As many as there were. A secret's whole argument is redacted: the value after a secret flag,
-        `--flag=value`, an assignment to a private variable, and whatever has a secret's shape."""
+        """A secret's whole argument is redacted: the value after a secret flag, an assignment to a private variable,
+        and whatever has a secret's shape. Of `--flag=value` it is the value, a word of its own then."""
+        return tuple(told for word in self.each(argv) for told in word)
+
+    def each(self, argv: Sequence[str]) -> Iterator[tuple[str | Redacted, ...]]:
+        """For each argument the words that are told of it: itself, a digest, or the name of a flag and a digest."""
         before = ("", "", *argv)
-        return tuple(
-            self.redacted(word) if self._is_private(first, second, word) else word
-            for first, second, word in zip(before, before[1:], argv)  # noqa: B905  # longer by construction
-        )
+        for first, second, word in zip(before, before[1:], argv):  # noqa: B905  # longer by construction
+            if not self._is_private(first, second, word):
+                yield (word,)
+                continue
+            name, equals, value = word.partition("=")
+            named = equals and _LONG_FLAG.fullmatch(name) and not has_secret(name)
+            yield (name, self.redacted(value)) if named else (self.redacted(word),)
+
+    def assigned(self, name: str, value: str) -> str | Redacted:
+        """The value of `name=value` on a command line of assignments; as `parameter`, and by every name of a secret."""
+        return self.redacted(value) if has_secret(f"{name}={value}") else self.parameter(name, value)
 
     def _is_private(self, before: str, flag: str, argument: str) -> bool:
         """Whether the argument, which stands behind `flag` and that behind `before`, holds a secret."""

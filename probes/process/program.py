@@ -1,10 +1,11 @@
-"""From an executable and its arguments to program, interpreter and what is left of the arguments."""
+"""From an executable and its arguments to program, interpreter, flags and operands."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import absolute, is_file
+from probes.kit.flags import flags
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, module_of, named, script_at
 from probes.kit.pythons import environment, version
@@ -36,7 +37,8 @@ class Described(NamedTuple):
     program: Program
     interpreter: Interpreter
     argv0: Seen[Text]
-    arguments: Seen[tuple[Text, ...]]
+    flags: Seen[Map[Seen[tuple[Text, ...]]]]
+    operands: Seen[tuple[Text, ...]]
 
 
 def described(host: Host, started: Started) -> Described:
@@ -46,15 +48,19 @@ def described(host: Host, started: Started) -> Described:
         program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
         none = executable if isinstance(executable, Gap) else _COMPILED
         interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
-        return Described(program, interpreter, then(argv, _first), then(argv, lambda words: words[1:]))
+        return Described(program, interpreter, then(argv, _first), *_line(then(argv, lambda words: words[1:])))
     if isinstance(argv, Gap):
-        return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv)
+        return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv, argv)
     at = script_at(known.family, argv)
     options = () if at is None else tuple(argv[1:at])
     script = _script(host, started, argv, at)
     program = Program(path=script, sha256=then(script, lambda path: _bytes_of(host, started, path)))
-    arguments = tuple(argv[1:] if at is None else argv[at + 1 :])
-    return Described(program, _interpreter(host, started, known, options), then(argv, _first), arguments)
+    line = _line(argv[1:] if at is None else argv[at + 1 :])
+    return Described(program, _interpreter(host, started, known, options), then(argv, _first), *line)
+
+
+def _line(words: Seen[tuple[Text, ...]]) -> tuple[Seen[Map[Seen[tuple[Text, ...]]]], Seen[tuple[Text, ...]]]:
+    return (words, words) if isinstance(words, Gap) else flags(words)
 
 
 def _first(argv: tuple[Text, ...]) -> Text:

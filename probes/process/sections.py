@@ -13,7 +13,8 @@ _STATUS = "/proc/PID/status"
 # What a process is started with comes from the code, arguments, variables and folder of those that start it.
 _STARTERS = (
     "process/**/program/*",
-    "process/**/arguments",
+    "process/**/flags/*",
+    "process/**/operands",
     "process/**/env/*",
     "process/**/cwd",
     "process/**/git/commit",
@@ -166,9 +167,15 @@ class Process(Section):
         context=True,
         private=True,
     )
-    arguments: Seen[tuple[Text, ...]] = config(
-        "Server flags decide batching, graphs, parallelism and speculation",
+    flags: Seen[Map[Seen[tuple[Text, ...]]]] = config(
+        "Flags of a server decide batching, graphs, parallelism and speculation; the values of each, none of a switch",
         "/proc/PID/cmdline, behind the program's own name",
+        private=True,
+        follows=_STARTERS,
+    )
+    operands: Seen[tuple[Text, ...]] = config(
+        "What a program is told to work on: a model, a file, a verb",
+        "/proc/PID/cmdline, what belongs to no flag",
         private=True,
         follows=_STARTERS,
     )

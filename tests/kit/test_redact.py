@@ -169,13 +169,32 @@ SECRET = "hunter2hunter2"
     ],
 )
 def test_a_secret_in_arguments_is_redacted_and_the_rest_stays(argv: list[str]) -> None:
-    told = Redactor(KEY).arguments(argv)
+    told = list(Redactor(KEY).each(argv))
     assert SECRET not in repr(told)
-    assert len(told) == len(argv)
-    assert told[0] == argv[0]
-    assert [word for word, shown in zip(argv, told, strict=True) if shown == word] == [
+    assert [word for word, shown in zip(argv, told, strict=True) if shown == (word,)] == [
         w for w in argv if SECRET not in w
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (f"--api-key={SECRET}", SECRET),
+        (f"--api_key={SECRET}", SECRET),
+        (f"--api-key {SECRET}", SECRET),
+        (f"--metrics-url=https://me:{SECRET}@host/", f"https://me:{SECRET}@host/"),
+        (f"--env=HF_TOKEN={SECRET}", f"HF_TOKEN={SECRET}"),
+    ],
+)
+def test_of_a_flag_with_a_secret_the_name_stays(line: str, value: str) -> None:
+    redactor = Redactor(KEY)
+    name = line.replace("=", " ").split()[0]
+    assert redactor.arguments(["serve", *line.split()]) == ("serve", name, redactor.redacted(value))
+
+
+def test_a_secret_in_the_place_of_a_name_goes_with_the_value() -> None:
+    word = "--hf_aaaaaaaaaaaaaaaaaaaaaaaa=token=1"
+    assert Redactor(KEY).arguments([word]) == (Redactor(KEY).redacted(word),)
 
 
 @pytest.mark.parametrize(

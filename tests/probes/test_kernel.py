@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.kernel import arguments
+from probes.kernel.cmdline import parameters, split
 from probes.kernel.taint import FLAGS, taints
-from probes.kit.facts import Gap, Redacted
+from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.host import Host
+from probes.kit.redact import Redactor
 from tests.probes.tree import Forbidding, changed, lasting, read, tree
 from tests.turned import standing
 
@@ -45,23 +46,45 @@ def test_the_version_tells_the_preemption_model(tmp_path: Path, version: str, mo
 
 def test_the_command_line_is_split_as_the_kernel_splits_it() -> None:
     line = 'root=UUID=1 dyndbg="file drivers/usb/* +p" isolcpus=2-7  quiet "with blank" -- single\n'
-    assert arguments(line) == [
+    assert split(line) == [
         "root=UUID=1", 'dyndbg="file drivers/usb/* +p"', "isolcpus=2-7", "quiet", '"with blank"', "--", "single",
     ]  # fmt: skip
-    assert arguments('open="to the end') == ['open="to the end']
-    assert arguments("\n") == []
+    assert split('open="to the end') == ['open="to the end']
+    assert split("\n") == []
 
 
 def test_the_boot_loaders_file_names_are_left_out_of_the_command_line(tmp_path: Path) -> None:
     line = "BOOT_IMAGE=/vmlinuz-6.8.0-45 initrd=\\init-6.8.0-45 iommu=pt\n"
-    assert read("kernel", tree(tmp_path, {"/proc/cmdline": line})).cmdline == ("iommu=pt",)
+    assert read("kernel", tree(tmp_path, {"/proc/cmdline": line})).cmdline == Map({"iommu": ("pt",)})
 
 
-def test_a_secret_on_the_command_line_is_kept_back(tmp_path: Path) -> None:
-    line = "iommu=pt fetch=https://me:hunter2@boot.example/img\n"
-    clear, secret = read("kernel", tree(tmp_path, {"/proc/cmdline": line})).cmdline
-    assert clear == "iommu=pt"
-    assert isinstance(secret, Redacted)
+def test_the_command_line_is_told_by_parameter_as_the_kernel_names_them() -> None:
+    line = 'quiet console=tty0 intel-idle.max-cstate=1 console="ttyS0,9600" "dyndbg=file a +p" =x -- single -v'
+    assert parameters(line, Redactor(b"k" * 32)).items == {
+        "quiet": (), "console": ("tty0", "ttyS0,9600"), "intel_idle.max_cstate": ("1",), "dyndbg": ("file a +p",),
+        "--": ("=x", "single", "-v"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("fetch=https://me:hunter2@boot.example/img", "fetch"),
+        ("rd.iscsi.password=hunter2", "rd.iscsi.password"),
+        ("API_KEY=hunter2", "API_KEY"),
+        ("quiet -- --api-key=hunter2", "--"),
+        ("--api-key hunter2", "--"),
+        ("https://me:hunter2@boot.example/img", "--"),
+        ("https://me:hunter2@boot.example/img?v=1", "--"),
+    ],
+)
+def test_a_secret_on_the_command_line_is_kept_back_under_its_name(line: str, name: str) -> None:
+    told = parameters(f"iommu=pt {line}", Redactor(b"k" * 32)).items
+    assert told["iommu"] == ("pt",)
+    assert "hunter2" not in repr(told)
+    values = told[name]
+    assert isinstance(values, tuple)
+    assert isinstance(values[-1], Redacted)
 
 
 def test_taints_are_named_in_the_order_of_their_bits() -> None:

@@ -134,7 +134,7 @@ def test_the_interpreter(host: Host, script: tuple[Path, Path], how: str) -> Non
         argv = {"by its path": (str(script[0]),), "by a link": (str(script[1]), str(script[0]))}.get(how)
         sides.append(of(host, argv or (path, str(script[0]))))
     assert suspects(*sides) == {"interpreter/path"}
-    assert sides[0].arguments == sides[1].arguments == ()
+    assert sides[0].operands == sides[1].operands == ()
     assert sides[0].program.path == sides[1].program.path == str(script[0])
 
 
@@ -176,9 +176,16 @@ def test_the_working_directory(host: Host, tmp_path: Path) -> None:
     assert suspects(a, b) == {"cwd"}
 
 
-def test_an_argument(host: Host) -> None:
+def test_an_operand(host: Host) -> None:
     a, b = of(host, ("sleep", "60")), of(host, ("sleep", "61"))
-    assert changes(a, b) == {"arguments": (("60",), ("61",))}
+    assert changes(a, b) == {"operands": (("60",), ("61",))}
+
+
+def test_a_flag(host: Host) -> None:
+    """The two others stay as they are, wherever they stand."""
+    code = (sys.executable, "-c", "import time; time.sleep(60)")
+    a, b = of(host, (*code, "--threads", "4", "--eager")), of(host, (*code, "--eager", "--threads=8"))
+    assert changes(a, b) == {"flags/--threads": (("4",), ("8",))}
 
 
 @pytest.mark.parametrize("touched", ["serve.py", "library.py"])

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from fingerprint.sections import leaves
-from probes.kit.facts import NOT_READ, Gap, Redacted
+from probes.kit.facts import NOT_READ, Gap, Map, Redacted
 from probes.kit.filepaths import found, real
 from probes.kit.host import Host
 from probes.kit.interpreters import module_of, named, script_at
@@ -121,7 +121,7 @@ def test_a_module_is_found_where_python_looks_first(host: Host, tmp_path: Path) 
     with running((sys.executable, "-m", "engine.launch", "--tp", "8"), env=env) as pid:
         seen = read(host, pid)
     assert seen.program.path == str(package / "__main__.py")
-    assert seen.arguments == ("-m", "engine.launch", "--tp", "8")
+    assert seen.flags == Map({"-m": ("engine.launch",), "--tp": ("8",)})
 
 
 def test_code_in_the_arguments_is_no_script(host: Host) -> None:
@@ -129,7 +129,7 @@ def test_code_in_the_arguments_is_no_script(host: Host) -> None:
         seen = read(host, pid)
     assert seen.program.path == Gap("absent")
     assert seen.interpreter.path == os.path.realpath(sys.executable)
-    assert seen.arguments == ("-c", "import time; time.sleep(60)")
+    assert seen.flags == Map({"-c": ("import time; time.sleep(60)",)})
 
 
 def test_a_program_that_was_replaced_while_it_runs_is_told_by_what_runs(host: Host, tmp_path: Path) -> None:
@@ -144,12 +144,12 @@ def test_a_program_that_was_replaced_while_it_runs_is_told_by_what_runs(host: Ho
 
 
 def test_a_secret_among_the_arguments_and_in_the_environment_stays_private(host: Host) -> None:
-    argv = ("sh", "-c", "sleep 60; :", "serve", "--api-key", "hunter2-secret")
+    argv = ("sh", "-c", "sleep 60; :", "serve", "--api-key=hunter2-secret")
     with running(argv, env={**os.environ, "MY_PASSWORD": "hunter2-secret"}) as pid:
         seen = read(host, pid)
     assert "hunter2" not in repr(seen)
-    assert isinstance(seen.arguments, tuple)
-    assert isinstance(seen.arguments[-1], Redacted)
+    assert isinstance(seen.flags, Map)
+    assert seen.flags.items["--api-key"] == (host.redactor.redacted("hunter2-secret"),)
 
 
 def test_a_process_that_ended_is_said_so(host: Host) -> None:
@@ -161,7 +161,7 @@ def test_a_process_that_ended_is_said_so(host: Host) -> None:
     child.wait()
     gone = read(host, child.pid)
     for seen in (zombie, gone):
-        assert (seen.env, seen.arguments, seen.program.path, seen.cwd) == (Gap("absent"),) * 4
+        assert (seen.env, seen.flags, seen.operands, seen.program.path, seen.cwd) == (Gap("absent"),) * 5
         assert isinstance(seen.env, Gap)
         assert seen.env.detail == "the process ended"
     assert {leaf.value for leaf in leaves(gone)} <= {Gap("absent"), Gap("unsupported")}
@@ -174,7 +174,7 @@ def test_what_a_plain_user_may_not_read_of_another_is_denied(host: Host) -> None
         seen = as_nobody(lambda: read(host, pid))
     denied = {seen.program.path, seen.program.sha256, seen.interpreter.path, seen.cwd, seen.env, seen.git.commit}
     assert denied == {Gap("denied")}
-    assert seen.arguments == ("60",)
+    assert (seen.flags, seen.operands) == (Map({}), ("60",))
     assert isinstance(seen.affinity, str)
 
 
@@ -244,7 +244,7 @@ def test_of_a_wrapper_what_it_was_given_is_told_and_nothing_of_the_program(
     passed = given(host, os.getpid(), line.split(), {"OMP_NUM_THREADS": "3", **os.environ}, str(tmp_path))
     assert (passed.cwd, in_clear(passed.env, "OMP_NUM_THREADS")) == (str(tmp_path), "3")
     assert passed.affinity == read(host, os.getpid()).affinity
-    assert (passed.program.path, passed.arguments, passed.git.root) == (NOT_READ, NOT_READ, NOT_READ)
+    assert (passed.program.path, passed.flags, passed.operands, passed.git.root) == (NOT_READ,) * 4
 
 
 def test_what_cannot_be_found_is_not_given(host: Host, tmp_path: Path) -> None:

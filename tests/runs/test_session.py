@@ -19,7 +19,7 @@ from fingerprint.runs.record import (
     Trouble,
 )
 from fingerprint.snapshot import Reading
-from probes.kit.facts import Redacted
+from probes.kit.facts import Map, Redacted
 from probes.process.sections import Process as ProcessSection
 from tests.runs.conftest import Starter
 
@@ -65,15 +65,14 @@ def test_arguments_that_are_not_utf8_are_recorded_escaped(start: Starter) -> Non
 def test_the_commands_process_is_read_while_it_lives(start: Starter, tmp_path: Path) -> None:
     start("sh", "-c", "exec sleep 0.5", env={**os.environ, "OMP_NUM_THREADS": "3"})
     main = section([record for record in start.records(Process) if record.target == "main"][-1].reading)
-    assert main.arguments == ("0.5",)
+    assert main.operands == ("0.5",)
     assert "OMP_NUM_THREADS" in start.records_file.read_text()
 
 
 def test_an_exec_chain_counts_as_what_it_ends_in(start: Starter) -> None:
     start("env", "A=1", "sh", "-c", f"sleep 0.3; exec {PYTHON} -c 'import time; time.sleep(1.2)'")
     main = section([record for record in start.records(Process) if record.target == "main"][-1].reading)
-    assert isinstance(main.arguments, tuple)
-    assert main.arguments[-1] == "import time; time.sleep(1.2)"
+    assert main.flags == Map({"-c": ("import time; time.sleep(1.2)",)})
 
 
 def test_a_descendant_counts_if_it_was_there_twice(start: Starter) -> None:
@@ -81,7 +80,7 @@ def test_a_descendant_counts_if_it_was_there_twice(start: Starter) -> None:
     names = {record.target for record in start.records(Process)}
     assert any(name.startswith("main.sleep") for name in names)
     assert not any(record.reading.outcome != "ok" for record in start.records(Process))
-    seen = [section(record.reading).arguments for record in start.records(Process)]
+    seen = [section(record.reading).operands for record in start.records(Process)]
     assert ("1.4",) in seen
     assert ("0.01",) not in seen
 

@@ -9,6 +9,7 @@ import msgspec
 
 from fingerprint.testing import Answers, load
 from probes.kit.facts import Gap, Section, Seen
+from probes.kit.flags import flags
 from probes.kit.host import Host, Stat
 from probes.kit.probe import HOST, discover
 from probes.kit.redact import Redactor
@@ -144,11 +145,13 @@ def process(program: str, arguments: tuple[str, ...], env: Mapping[str, str]) ->
     """One process of the run, which may use all CPUs and memory nodes; none of its limits is in the way."""
     free = ["unlimited", "unlimited"]
     absent = {"$": "gap", "code": "absent"}
+    line = flags(arguments)
     told = {
         "program": {"path": program, "sha256": absent},
         "interpreter": dict.fromkeys(("environment", "path", "sha256", "version", "options"), absent),
         "argv0": program,
-        "arguments": arguments,
+        "flags": {"$": "map", "items": line.flags.items},
+        "operands": line.operands,
         "cwd": "/srv/bench",
         "git": dict.fromkeys(("root", "commit", "branch", "dirty"), absent),
         "env": {"$": "map", "items": dict(env)},
