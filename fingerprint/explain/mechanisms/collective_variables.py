@@ -1,10 +1,15 @@
 """Variables of collectives and fabrics: which algorithm, which way, which memory, who takes part."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
 _UCX = "https://openucx.readthedocs.io/en/master/faq.html"
+
+BY_THE_KERNEL = Condition("pressure/cpu_time/softirq", "grew", "the kernel handled more packets, as over TCP it must")
+READY_AND_NO_CPU = Condition("usage/main/run_delay", "grew", "threads of the run were ready and had no CPU")
+WAITED_MORE_OFTEN = Condition("usage/main/voluntary_switches", "grew", "threads of the run waited more often")
+WRITTEN = Condition("usage/main/write_bytes", "grew", "the run wrote more to storage")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -16,16 +21,19 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "gpu compute"),
         between=True,
+        breaks=True,
+        usual=(1.05, 1.6),
         why="A forced algorithm, protocol or number of channels replaces the choice that NCCL makes for each size, and "
         "channels take multiprocessors from the kernels beside them. 1.2 to 1.6x, often by a value left over from an "
-        "older version.",
+        "older version; one that a collective does not have is an error: there is no broadcast by trees.",
         confirm="Unset it; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING,COLL in both states; all_reduce_perf at the run's "
         "sizes",
-        confirmed=8,
+        confirmed=3,
         sources=(
             _NCCL,
             "https://github.com/NVIDIA/nccl/issues/1368",
             "https://github.com/NVIDIA/nccl/issues/209",
+            "https://github.com/NVIDIA/nccl/issues/317",
             "https://github.com/NVIDIA/nccl/issues/1716",
         ),
     ),
@@ -34,11 +42,13 @@ RULES: tuple[Rule, ...] = (
         sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_IGNORE_DISABLED_P2P NCCL_LEGACY_CUDA_REGISTER"),
         moves=("collective", "nvlink", "pcie link"),
         between=True,
-        beside=("kernel/cmdline", "gpu/*/pcie/numa_node"),
+        breaks=True,
+        usual=(1.1, 4.0),
+        beside=("kernel/cmdline/*iommu", "kernel/cmdline/pci", "gpu/*/pcie/numa_node"),
         why="Whether GPUs of one host read each other's memory or pass through the host's: 288 against 223 tok/s by a "
         "launcher's variable; where ACS or the IOMMU blocks what is advertised, on means a hang.",
         confirm="NCCL_DEBUG=INFO: `via P2P` or `via SHM` in both states; nvidia-smi topo -p2p r",
-        confirmed=8,
+        confirmed=2,
         sources=(
             _NCCL,
             "https://github.com/vllm-project/vllm/issues/51513",
@@ -52,10 +62,13 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "network"),
         between=True,
+        shows=(BY_THE_KERNEL,),
+        breaks=True,
+        usual=(1.1, 18.0),
         why="Which adapters carry the traffic between hosts, and whether straight from the GPU's memory. What NCCL "
         "does not find it replaces by TCP without a word: 50 ms became 370. Launchers copy one host's list to all.",
         confirm="NCCL_DEBUG=INFO: the NET/ lines and channels of both states, on each node",
-        confirmed=8,
+        confirmed=2,
         sources=(
             _NCCL,
             "https://github.com/areal-project/AReaL/issues/639",
@@ -70,10 +83,11 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "collective"),
         between=True,
+        breaks=True,
         why="How NCCL gets its buffers and whether it uses the program's own: memory that the cache no longer has, and "
         "a copy at each end. The default of CUMEM changed with versions.",
         confirm="Unset it; used memory after the communicators are built (NCCL_DEBUG=INFO) in both states",
-        confirmed=8,
+        confirmed=2,
         sources=(_NCCL, "https://github.com/NovaSky-AI/SkyRL/pull/1629"),
     ),
     Rule(
@@ -83,6 +97,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "page placement"),
         between=True,
+        breaks=True,
         beside=("process/*/affinity",),
         why="What NCCL believes of the machine and where its own threads stand: rings are laid by it.",
         confirm="NCCL_TOPO_DUMP_FILE in both states, then compare the two files",
@@ -93,6 +108,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("NCCL_* RCCL_*"),
         moves=("collective",),
         between=True,
+        breaks=True,
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
@@ -100,13 +116,24 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="torch-collectives",
-        sees=env("TORCH_NCCL_* TORCH_DISTRIBUTED_* TORCHELASTIC_* GLOO_* TORCH_SYMM_MEM_*"),
+        sees=env(
+            "TORCH_NCCL_* NCCL_BLOCKING_WAIT NCCL_ASYNC_ERROR_HANDLING NCCL_DESYNC_DEBUG TORCH_DISTRIBUTED_*"
+            " TORCHELASTIC_* GLOO_* TORCH_SYMM_MEM_*"
+        ),
         moves=("collective", "cpu time"),
         between=True,
-        why="How torch calls the collectives: waiting on the host, checks before each one, recorders, which adapter "
-        "gloo takes for the CPU's part.",
+        shows=(WAITED_MORE_OFTEN,),
+        breaks=True,
+        usual=(1.1, 4.0),
+        why="How torch calls the collectives: waiting on the host (fourfold, or as slow as on one GPU), checks before "
+        "each one (a start that hung), recorders, which adapter gloo takes for the CPU's part.",
         confirm="Unset it, then the same run",
-        sources=("https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html",),
+        sources=(
+            "https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html",
+            "https://github.com/pytorch/pytorch/issues/32162",
+            "https://github.com/pytorch/pytorch/issues/50820",
+            "https://github.com/pytorch/pytorch/issues/129672",
+        ),
     ),
     Rule(
         name="engine-collectives",
@@ -116,15 +143,23 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "kernel choice"),
         between=True,
+        breaks=True,
+        usual=(1.02, 1.3),
         why="Whether an engine reduces by its own kernels or by NCCL, below which size, and how experts exchange "
-        "tokens.",
+        "tokens. Its own need peer access that works: where it is advertised and blocked, the start hangs.",
         confirm="The engine's log at the start names the backend; unset it, then the same run",
-        sources=("https://docs.vllm.ai/en/stable/configuration/env_vars/",),
+        sources=(
+            "https://docs.vllm.ai/en/stable/configuration/env_vars/",
+            "https://github.com/vllm-project/vllm/issues/51513",
+        ),
     ),
     Rule(
         name="ucx-transports",
         sees=env("UCX_* UCC_*"),
         moves=("network", "collective"),
+        shows=(BY_THE_KERNEL,),
+        breaks=True,
+        usual=(1.1, 2.5),
         beside=("cpu/processor/model_name",),
         why="Transports, devices and ordering of transfers: relaxed ordering, which a library switches on only for "
         "CPUs that it knows, made 16 GB/s into 40.",
@@ -136,6 +171,8 @@ RULES: tuple[Rule, ...] = (
         name="rdma-libraries",
         sees=env("IBV_* MLX5_* RDMAV_* FI_* PSM3_* SHARP_* HCOLL_* CCL_* MC_* MOONCAKE_* NIXL_* GDRCOPY_*"),
         moves=("network", "collective"),
+        shows=(BY_THE_KERNEL,),
+        breaks=True,
         why="The library beneath the collectives or the transfer of caches: queues, fork safety, providers, reduction "
         "in the switch.",
         confirm="ib_write_bw or fi_pingpong in both states; unset it, then the same run",
@@ -146,6 +183,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("NVSHMEM_* DEEPEP_* DEEP_EP_* MSCCL_* MSCCLPP_*"),
         moves=("collective", "gpu compute", "network"),
         between=True,
+        breaks=True,
         why="How tokens go to their experts and back: over which adapters, in how much registered memory, by how many "
         "multiprocessors.",
         confirm="The library's own dispatch and combine test in both states",
@@ -156,6 +194,9 @@ RULES: tuple[Rule, ...] = (
         sees=env("OMPI_MCA_* PMIX_MCA_* PRTE_MCA_* I_MPI_* MPICH_*"),
         moves=("network", "collective", "cpu time", "page placement"),
         phases=("start-up", "prefill", "decode step", "verify step", "transfer", "any work"),
+        shows=(READY_AND_NO_CPU, BY_THE_KERNEL),
+        breaks=True,
+        usual=(1.1, 10.0),
         why="Where ranks are bound and over what they talk; a binding to one core is the default of some launchers.",
         confirm="mpirun --report-bindings in both states",
         sources=("https://docs.open-mpi.org/en/main/mca.html",),
@@ -169,6 +210,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "system calls", "storage"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
+        shows=(WRITTEN,),
+        usual=(1.0, 1.2),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",
         confirm="Start without it; count the lines that one step writes",
         sources=(_NCCL, "https://docs.vllm.ai/en/stable/configuration/env_vars/"),

@@ -1,11 +1,15 @@
 """Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
 
+from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
 from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
 _TORCH_CUDA = "https://docs.pytorch.org/docs/stable/cuda_environment_variables.html"
 _GPU_PHASES: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
+
+IN_THE_DRIVER = Condition("usage/main/system", "grew", "the run spent more time in the kernel, where memory is given")
+WRITTEN = Condition("usage/main/write_bytes", "grew", "the run wrote more to storage, as a trace does")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -15,7 +19,9 @@ RULES: tuple[Rule, ...] = (
             " GPU_DEVICE_ORDINAL ZE_AFFINITY_MASK ASCEND_RT_VISIBLE_DEVICES HABANA_VISIBLE_DEVICES TPU_VISIBLE_*"
         ),
         moves=("availability", "gpu compute", "pcie link", "nvlink", "page placement"),
-        shows=(Condition(facts="gpu/*/busy", sign="active", says="a GPU was at work in one run and not in the other"),),
+        shows=(OTHER_GPUS,),
+        breaks=True,
+        usual=(1.1, 5.0),
         beside=("gpu/*/pcie/numa_node",),
         why="The work runs on other GPUs, or in another order: other links between neighbours, another socket, a model "
         "that is faster or already busy. The default order is `fastest first`, and launchers rewrite the list.",
@@ -34,18 +40,29 @@ RULES: tuple[Rule, ...] = (
             " CUDA_GRAPHS_USE_NODE_PRIORITY HIP_LAUNCH_BLOCKING AMD_SERIALIZE_* GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
         ),
         moves=("launch latency", "kernel choice"),
+        breaks=True,
+        usual=(1.05, 2.5),
         why="Whether a launch waits for the kernel, and how many streams have queues of their own: with blocking "
-        "launches host and GPU work in turn.",
+        "launches host and GPU work in turn, and collectives that wait for each other can stop for good; one queue for "
+        "all orders kernels against each other, for which some training sets it and from which other training suffers.",
         confirm="Unset it, then the same run; gaps between kernels in a trace of one step",
-        sources=(_CUDA, _TORCH_CUDA),
+        sources=(
+            _CUDA,
+            _TORCH_CUDA,
+            "https://github.com/NVIDIA/nccl/issues/750",
+            "https://github.com/sgl-project/sglang/pull/1113",
+        ),
     ),
     Rule(
         name="module-loading",
         sees=env("CUDA_MODULE_LOADING CUDA_MODULE_DATA_LOADING CUDA_BINARY_LOADER_THREAD_COUNT"),
         moves=("launch latency", "gpu memory"),
         phases=("start-up", "host latency", "decode step", "prefill", "any work"),
+        breaks=True,
+        usual=(1.05, 2.0),
         why="Loaded lazily, each kernel's first call pays for its loading, in the timed window where nothing was "
-        "warmed up; loaded eagerly the start pays, and memory of the GPU holds all of them.",
+        "warmed up, and may wait for one that waits for it; loaded eagerly the start pays, and memory of the GPU holds "
+        "all of them.",
         confirm="Warm up with the run's own shapes, then the same run",
         sources=(_CUDA, "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"),
     ),
@@ -54,8 +71,10 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_FORCE_PTX_JIT CUDA_DISABLE_PTX_JIT CUDA_FORCE_JIT CUDA_DISABLE_JIT CUDA_FORCE_*_JIT"),
         moves=("kernel choice",),
         phases=_GPU_PHASES,
+        breaks=True,
         beside=("driver/module/version",),
-        why="Kernels come from the driver's own compiler instead of the library's tuned binaries.",
+        why="Kernels come from the driver's own compiler instead of the library's tuned binaries, or not at all where "
+        "it may not compile and there is no binary for this GPU.",
         confirm="Unset it, then the same start with the warm cache",
         sources=(_CUDA,),
     ),
@@ -63,6 +82,8 @@ RULES: tuple[Rule, ...] = (
         name="mps-client",
         sees=env("CUDA_MPS_*"),
         moves=("gpu compute", "launch latency", "gpu memory"),
+        breaks=True,
+        usual=(1.05, 3.0),
         why="A client of MPS gets its share of multiprocessors and memory, and shares queues with the others.",
         confirm="echo get_server_list | nvidia-cuda-mps-control; the same run without MPS",
         sources=("https://docs.nvidia.com/deploy/mps/index.html",),
@@ -71,6 +92,8 @@ RULES: tuple[Rule, ...] = (
         name="injected-tools",
         sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* CUDA_ENABLE_COREDUMP* CUDA_*COREDUMP* ROCP_*"),
         moves=("launch latency", "host memory"),
+        shows=(WRITTEN,),
+        usual=(1.02, 2.0),
         why="A profiler, tracer or debugger that is loaded into the process pays at every launch and copy.",
         confirm="Start without it",
         sources=("https://docs.nvidia.com/cupti/main/main.html",),
@@ -83,6 +106,8 @@ RULES: tuple[Rule, ...] = (
             " HIPBLASLT_* TENSILE_* MIOPEN_*"
         ),
         moves=("kernel choice", "gpu memory"),
+        breaks=True,
+        usual=(1.1, 2.0),
         why="Which algorithm a product, a convolution or an attention takes: TF32 or not (7.7 against 13 s), "
         "deterministic ones with a small workspace only. Imports of packages set some of these unseen.",
         confirm="Unset it; compare kernel names of one step in a trace (nsys, torch.profiler)",
@@ -98,18 +123,23 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_* NVIDIA_* NVJITLINK_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability"),
         phases=_GPU_PHASES,
+        breaks=True,
         beside=("process/*/env/LD_PRELOAD",),
-        why="The CUDA driver, the container run time, a tool of CUDA or a library that was loaded before it reads it.",
+        why="The CUDA driver, the container run time, a tool of CUDA or a library that was loaded before it reads it: "
+        "a switch of one that shares GPUs decided whether NCCL came up.",
         confirm="Start without it",
+        confirmed=1,
         sources=(
             _CUDA,
             "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+            "https://github.com/Project-HAMi/HAMi/issues/2641",
         ),
     ),
     Rule(
         name="other-gpu-runtimes",
         sees=env("HIP_* ROCM_* ROCR_* HSA_* GPU_* AMD_* AITER_* ZE_* SYCL_* TPU_* LIBTPU_* HABANA_* ASCEND_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability", "pcie link"),
+        breaks=True,
         why="The run time of AMD, Intel, Google, Habana or Ascend devices: copies by SDMA or by kernels, queues, "
         "kernel libraries, devices that are pretended to be others.",
         confirm="Start without it",
@@ -122,6 +152,9 @@ RULES: tuple[Rule, ...] = (
             " XLA_PYTHON_CLIENT_* TF_FORCE_GPU_ALLOW_GROWTH TF_GPU_ALLOCATOR"
         ),
         moves=("gpu memory", "launch latency"),
+        shows=(IN_THE_DRIVER,),
+        breaks=True,
+        usual=(1.02, 1.5),
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
         confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",
@@ -134,6 +167,8 @@ RULES: tuple[Rule, ...] = (
             " TILELANG_* PYTORCH_JIT* PYTORCH_NVFUSER*"
         ),
         moves=("kernel choice", "launch latency"),
+        breaks=True,
+        usual=(1.05, 2.0),
         why="Whether and how a model is compiled: fused or single kernels, graphs, how long tuning searches and what "
         "it finds, how often a new shape compiles again.",
         confirm="TORCH_LOGS=recompiles,graph_breaks once in each state; time per step with the cache warm",
@@ -146,6 +181,8 @@ RULES: tuple[Rule, ...] = (
         name="triton-compiler",
         sees=env("TRITON_*"),
         moves=("kernel choice", "launch latency"),
+        breaks=True,
+        usual=(1.05, 2.0),
         why="Triton's own switches: tuning, interpretation on the host, debugging, warps and pipelining of what it "
         "compiles.",
         confirm="Empty TRITON_CACHE_DIR and start without it; compare kernel times of one step",
@@ -156,6 +193,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("TORCH_* PYTORCH_* ACCELERATE_* TF_*"),
         moves=("kernel choice", "cpu time", "launch latency"),
         phases=_GPU_PHASES,
+        breaks=True,
         why="A switch of the framework: backends, checks, logging, how libraries are found.",
         confirm="Start without it",
         sources=("https://docs.pytorch.org/docs/stable/torch_environment_variables.html",),

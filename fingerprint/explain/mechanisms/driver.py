@@ -1,5 +1,7 @@
 """The GPU's driver: versions, options, libraries and daemons."""
 
+from fingerprint.explain.mechanisms.gpu_clocks import SM_LOWER
+from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
 from fingerprint.explain.mechanisms.graph import Phase, Rule
 
 FABRIC = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
@@ -26,6 +28,8 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/gsp/version",
         ),
         moves=("kernel choice", "launch latency", "sm clock", "gpu memory", "pcie link", "collective"),
+        breaks=True,
+        usual=(1.1, 7.0),
         beside=("driver/module/flavour", "gpu/*/gsp/mode_current", "gpu/*/memory/reserved"),
         why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
         "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
@@ -42,6 +46,8 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/module/flavour",),
         moves=("collective", "launch latency", "sm clock", "code"),
         phases=NOT_ACCEPTANCE,
+        breaks=True,
+        usual=(1.02, 1.3),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/gsp/mode_current"),
         why="Open and proprietary modules of one version differ in peer access, GSP and power management, and the "
         "open ones are what people patch: with peer access added 114 became 125 tok/s under the same version string.",
@@ -53,6 +59,7 @@ RULES: tuple[Rule, ...] = (
         sees=(OPTION, f"{OPTION}/*"),
         moves=("code",),
         phases=NOT_ACCEPTANCE,
+        breaks=True,
         beside=("driver/module/version",),
         why="Each option changes what the module does; what most of them cost is not on record. Those with a "
         "mechanism of their own (GSP, links, memory, suspend, the registry) have a rule of their own.",
@@ -71,6 +78,8 @@ RULES: tuple[Rule, ...] = (
             f"{OPTION}/EnableStreamMemOPs",
         ),
         moves=("pcie link", "nvlink", "collective", "network"),
+        breaks=True,
+        usual=(1.1, 4.0),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/memory/bar1_total"),
         why="They decide how the GPU uses the bus: generation, ordering, size of the window, NVLink at all, and how "
         "peers and NICs reach its memory.",
@@ -101,6 +110,8 @@ RULES: tuple[Rule, ...] = (
             f"{OPTION}/DynamicPowerManagement*",
         ),
         moves=("availability", "gpu initialisation"),
+        shows=(OTHER_GPUS,),
+        breaks=True,
         beside=("gpu/*/runtime_status", "kernel/suspends"),
         why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
         "is loaded again; a GPU that may sleep takes seconds to wake.",
@@ -113,6 +124,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{OPTION}/RegistryDwords*",),
         moves=("sm clock", "memory clock", "collective", "code"),
         phases=NOT_ACCEPTANCE,
+        breaks=True,
         why="Keys that steer what no option does: performance levels that are fixed, peer mappings that are forced. "
         "They hold for one driver and are silently without effect in the next.",
         confirm="load the driver without NVreg_RegistryDwords, and repeat",
@@ -123,6 +135,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/next_load/options", "driver/next_load/options/*"),
         moves=("page placement", "gpu memory", "code"),
         phases=NOT_ACCEPTANCE,
+        breaks=True,
         beside=("driver/next_load/pending", OPTION),
         why="Options in files hold from the next load on. Of nvidia_uvm, nvidia_modeset and others they are the only "
         "sign of what is in force: of the module nvidia itself the options in force are read.",
@@ -133,6 +146,8 @@ RULES: tuple[Rule, ...] = (
         name="gpu-bound-elsewhere",
         sees=("driver/gpus_bound_elsewhere", "driver/gpus_bound_elsewhere/*", f"{OPTION}/ExcludedGpus"),
         moves=("availability",),
+        shows=(OTHER_GPUS,),
+        breaks=True,
         beside=("driver/next_load/blacklist",),
         why="A GPU that nouveau or vfio-pci took, or that the driver was told to leave alone, is not there for CUDA.",
         confirm="lspci -nnk -d 10de: (kernel driver in use); bind it to nvidia and repeat",
@@ -142,6 +157,7 @@ RULES: tuple[Rule, ...] = (
         name="library-mismatch",
         sees=("driver/libraries/match_module", "driver/libraries/nvml", "driver/kernel_log/api_mismatches"),
         moves=("availability",),
+        breaks=True,
         beside=("driver/module/version",),
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
         "find no driver (and engines fall back to the CPU), while old ones run on.",
@@ -152,6 +168,8 @@ RULES: tuple[Rule, ...] = (
         name="cuda-driver",
         sees=("driver/libraries/cuda", "driver/nvml/cuda_version"),
         moves=("kernel choice", "launch latency", "availability"),
+        breaks=True,
+        usual=(1.1, 5.0),
         beside=("driver/module/version", "driver/libraries/match_module"),
         why="libcuda compiles PTX and launches kernels. An engine built for a later CUDA than it knows refuses, "
         "compiles at each start, or falls back to another path, the CPU's among them.",
@@ -165,6 +183,7 @@ RULES: tuple[Rule, ...] = (
         name="preloaded-library",
         sees=("driver/libraries/preload",),
         moves=("gpu memory", "launch latency", "availability", "system calls"),
+        breaks=True,
         beside=("process/*/env/LD_PRELOAD",),
         why="A library in every process that stands between program and driver: those that share a GPU count and "
         "refuse memory and delay launches, and one dead-locked with NCCL.",
@@ -182,12 +201,14 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("nvlink", "collective", "availability"),
         between=True,
+        breaks=True,
+        usual=(1.2, 4.0),
         beside=("gpu/*/fabric/state", "driver/module/version"),
         why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
         "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "
         "days.",
         confirm="systemctl status nvidia-fabricmanager; nv-fabricmanager --version; nvidia-smi -q (Fabric)",
-        confirmed=6,
+        confirmed=4,
         sources=(
             "https://github.com/ollama/ollama/issues/12136",
             "https://github.com/NVIDIA/gpu-operator/issues/1043",
@@ -199,9 +220,11 @@ RULES: tuple[Rule, ...] = (
         name="imex",
         sees=("driver/daemons/nvidia-imex/*",),
         moves=("nvlink", "collective", "network"),
+        between=True,
+        breaks=True,
         beside=("gpu/*/fabric/cluster_uuid",),
         why="It exports memory between the hosts of one NVLink domain: without it, ranks on other hosts are reached "
-        "over the network.",
+        "over the network, or a communicator that counts on it fails.",
         confirm="nvidia-imex-ctl -N on each host; NCCL_DEBUG=INFO for the transport that was chosen",
         sources=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/index.html",),
     ),
@@ -209,6 +232,8 @@ RULES: tuple[Rule, ...] = (
         name="powerd",
         sees=("driver/daemons/nvidia-powerd/*",),
         moves=("sm clock", "cpu clock"),
+        shows=(SM_LOWER,),
+        usual=(1.1, 2.0),
         beside=("gpu/*/enforced_power_limit", "gpu/*/power/source"),
         why="On notebooks it shifts power between CPU and GPU while they work; without it the GPU stays at its base "
         "limit.",
@@ -228,6 +253,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-monitoring",
         sees=("driver/daemons/nvidia-dcgm/*", "driver/daemons/dcgm-exporter/*"),
         moves=("launch latency", "nvlink", "cpu time"),
+        usual=(1.02, 1.2),
         why="Monitoring asks the driver while the work runs: fields of NVLink slowed collectives, queries ten times a "
         "second stalled frames, profiling fields pin or pause counters, and an exporter took 15 to 130 % of a CPU.",
         confirm="systemctl stop nvidia-dcgm (or remove the exporter's pod) for one run",

@@ -1,11 +1,14 @@
 """Variables of inference engines and their kernel libraries."""
 
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.collective_variables import WAITED_MORE_OFTEN
+from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _VLLM = "https://docs.vllm.ai/en/stable/configuration/env_vars/"
 _SGLANG = "https://docs.sglang.io/references/environment_variables.html"
 _STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
+
+READ_BACK = Condition("usage/main/read_bytes", "grew", "the run read more from storage, where caches spill to")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -16,10 +19,12 @@ RULES: tuple[Rule, ...] = (
             " VLLM_USE_STANDALONE_COMPILE GGML_CUDA_*GRAPHS*"
         ),
         moves=("launch latency", "kernel choice", "gpu memory"),
+        breaks=True,
+        usual=(1.2, 6.0),
         why="A step that is one graph costs one launch, one without hundreds, and each graph holds memory. Both signs "
         "are on record for one variable: 1.6x faster on one machine, a first token several times later on another.",
         confirm="The engine's log tells which graphs were captured; unset it; trace one decode and one verify step",
-        confirmed=3,
+        confirmed=2,
         sources=(
             "https://github.com/vllm-project/vllm/issues/49370",
             "https://github.com/vllm-project/vllm/issues/54677",
@@ -34,10 +39,12 @@ RULES: tuple[Rule, ...] = (
             " FLASH_ATTENTION_* XFORMERS_* FLA_* GGML_CUDA_*FA*"
         ),
         moves=("kernel choice",),
+        breaks=True,
+        usual=(1.1, 5.0),
         why="Another kernel for attention, and with FlashInfer for sampling and experts too; where the installed "
         "version no longer reads the name, the default.",
         confirm="The engine's log names the backend that was taken; grep the name in the installed package",
-        confirmed=4,
+        confirmed=2,
         sources=(
             "https://github.com/vllm-project/vllm/issues/50292",
             "https://github.com/AMD-AGI/Hyperloom/issues/462",
@@ -53,10 +60,12 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice",),
         phases=_STEPS,
+        breaks=True,
+        usual=(1.03, 1.7),
         why="Which kernels multiply experts and quantised weights, and which file of tuned shapes they take: files are "
         "kept by device and Triton version, and a missing one costs 3 % to 1.7x without an error.",
         confirm="The log's `Using default MoE config` or like line; unset it, then the same run",
-        confirmed=4,
+        confirmed=2,
         sources=(
             "https://github.com/sgl-project/sglang/pull/7687",
             "https://github.com/sgl-project/sglang/pull/24562",
@@ -67,9 +76,9 @@ RULES: tuple[Rule, ...] = (
         name="engine-speculation",
         sees=env("VLLM_*SPEC* VLLM_*DRAFT* VLLM_*EAGLE* SGLANG_*SPEC* SGLANG_*DRAFT* SGLANG_*EAGLE* TRTLLM_*SPEC*"),
         moves=("accept length", "kernel choice", "launch latency"),
+        usual=(1.1, 3.0),
         why="How tokens are drafted and accepted, and whether the draft and verify steps run as graphs.",
         confirm="Accept length and acceptance rate of the engine's metrics in both states",
-        confirmed=2,
         sources=("https://github.com/vllm-project/vllm/pull/37667",),
     ),
     Rule(
@@ -80,10 +89,14 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "wake latency", "system calls"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
+        shows=(WAITED_MORE_OFTEN,),
+        breaks=True,
+        usual=(1.02, 1.5),
         beside=("process/*/cgroup/cpu_max", "process/*/affinity"),
-        why="How scheduler, workers and the front end are split into processes and wait for each other between steps.",
+        why="How scheduler, workers and the front end are split into processes and wait for each other between steps; "
+        "workers that are forked once CUDA was started do not come up.",
         confirm="py-spy dump of the engine's processes during the run, in both states",
-        sources=(_VLLM,),
+        sources=(_VLLM, "https://github.com/vllm-project/vllm/issues/15681"),
     ),
     Rule(
         name="cache-offload",
@@ -93,6 +106,9 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "host memory bandwidth", "pcie link", "network", "workload"),
         phases=("prefill", "decode step", "verify step", "host latency", "any work"),
+        shows=(READ_BACK,),
+        breaks=True,
+        usual=(1.1, 7.0),
         why="How large the key-value cache is, where it spills to and who shares it: prompts that are found there cost "
         "nothing, those that were pushed out are computed again.",
         confirm="Hit rate, preemptions and cache use of the engine's metrics in both states",
@@ -103,39 +119,50 @@ RULES: tuple[Rule, ...] = (
         name="vllm-switches",
         sees=env("VLLM_* Q_SCALE_CONSTANT K_SCALE_CONSTANT V_SCALE_CONSTANT"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
+        read_by=("vllm",),
+        breaks=True,
+        usual=(1.05, 2.4),
         why="A switch of vLLM. Names come and go with releases, and one that is no longer read does nothing.",
         confirm="grep the name in vllm/envs.py of the installed version; unset it, then the same run",
-        confirmed=4,
+        confirmed=2,
         sources=(_VLLM, "https://github.com/vllm-project/vllm/issues/50292"),
     ),
     Rule(
         name="sglang-switches",
         sees=env("SGLANG_* SGL_* IS_H200"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
+        read_by=("sglang",),
+        breaks=True,
+        usual=(1.05, 2.4),
         why="A switch of SGLang. Names come and go with releases, and one that is no longer read does nothing.",
         confirm="grep the name in the installed package; unset it, then the same run",
-        confirmed=4,
         sources=(_SGLANG,),
     ),
     Rule(
         name="tensorrt-llm-switches",
         sees=env("TRTLLM_* TLLM_*"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
-        why="A switch of TensorRT-LLM: kernels, overlap of collectives, how its processes are placed.",
+        read_by=("tensorrt-llm",),
+        breaks=True,
+        usual=(1.05, 2.4),
+        why="A switch of TensorRT-LLM: kernels, overlap of collectives, how its processes are placed: bound at birth "
+        "they have no page on another socket, bound later 22 % of them.",
         confirm="grep the name in the installed package; unset it, then the same run",
-        confirmed=4,
-        sources=("https://github.com/NVIDIA/TensorRT-LLM",),
+        confirmed=1,
+        sources=("https://github.com/NVIDIA/TensorRT-LLM/pull/18117", "https://github.com/NVIDIA/TensorRT-LLM"),
     ),
     Rule(
         name="llama-switches",
         sees=env("GGML_* LLAMA_* OLLAMA_*"),
         moves=("kernel choice", "cpu time", "gpu memory", "pcie link", "workload"),
+        read_by=("llama.cpp",),
+        breaks=True,
+        usual=(1.1, 3.0),
         beside=("gpu/*/memory/bar1_total", "process/*/cgroup/cpu_max"),
         why="A switch of llama.cpp or Ollama: backends and buffers, offload, threads, context and how many requests "
         "run at once. One that kept weights out of a small window of GPU memory made 13.9 tok/s into 36.9; another, "
         "for peer access, moved nothing.",
         confirm="The log at the start names devices, buffers and layers; unset it, then the same run",
-        confirmed=4,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/27097",
             "https://github.com/noonghunna/club-3090/pull/889",

@@ -1,5 +1,6 @@
 """A GPU that is divided or shared: MIG, virtual GPUs and their licences, MPS, and who may use it at all."""
 
+from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
 from fingerprint.explain.mechanisms.graph import Bound, Rule
 
 MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/index.html"
@@ -12,6 +13,8 @@ RULES: tuple[Rule, ...] = (
         name="mig-mode",
         sees=("gpu/*/mig/mode_current",),
         moves=("collective", "nvlink", "gpu compute", "gpu memory", "availability"),
+        breaks=True,
+        usual=(1.2, 8.0),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/mig/instances"),
         why="In MIG mode a GPU has no peers: no peer access, no NVLink, no NVLink SHARP, for any of its instances; and "
         "work gets an instance, never the whole.",
@@ -23,6 +26,8 @@ RULES: tuple[Rule, ...] = (
         name="mig-instance",
         sees=("gpu/*/mig/instances", INSTANCE, f"{INSTANCE}/uuid", f"{INSTANCE}/profile"),
         moves=("gpu compute", "gpu memory bandwidth", "gpu memory", "availability"),
+        breaks=True,
+        usual=(1.1, 7.0),
         beside=("gpu/*/mig/mode_current",),
         why="The instance decides how many multiprocessors, how much memory and what share of its bandwidth work "
         "gets. A reboot ends all instances; made anew they have other UUIDs, by which a server no longer finds its "
@@ -35,6 +40,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{INSTANCE}/compute_slices", f"{INSTANCE}/multiprocessors"),
         moves=("gpu compute",),
         way="more helps",
+        usual=(1.1, 7.0),
         bound=Bound("ratio", f"{INSTANCE}/multiprocessors", "at most as the multiprocessors, where arithmetic is all"),
         why="Kernels run on the multiprocessors of the instance alone: work bound by arithmetic takes as much longer.",
         confirm="a large matrix product in both instances",
@@ -45,6 +51,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{INSTANCE}/gpu_slices",),
         moves=("gpu memory bandwidth",),
         way="more helps",
+        usual=(1.1, 8.0),
         bound=Bound("ratio", f"{INSTANCE}/gpu_slices", "at most as the slices, where memory is all"),
         why="Memory controllers and cache are divided with the slices: decode slows with them.",
         confirm="a copy within device memory in both instances",
@@ -55,6 +62,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{INSTANCE}/memory_size",),
         moves=("gpu memory",),
         way="more helps",
+        breaks=True,
         why="What weights and the key-value cache must fit in; with less the cache is smaller, or the model does not "
         "load.",
         confirm="compare the cache's size in the server's log",
@@ -65,6 +73,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{INSTANCE}/copy_engines",),
         moves=("pcie link",),
         way="more helps",
+        usual=(1.1, 2.0),
         why="Copies run beside kernels only on a copy engine of their own; small instances have one, for both "
         "directions.",
         confirm="a copy in both directions at once in both instances (nvbandwidth)",
@@ -74,6 +83,8 @@ RULES: tuple[Rule, ...] = (
         name="virtual-gpu",
         sees=("gpu/*/virtualization/mode", "gpu/*/virtualization/host_vgpu_mode"),
         moves=("gpu compute", "gpu memory", "launch latency", "pcie link", "collective"),
+        breaks=True,
+        usual=(1.1, 5.0),
         beside=("gpu/*/virtualization/licences/*/licensed", "gpu/*/memory/total"),
         why="A virtual GPU gets turns on engines that others use too, and a share of the memory; one that is passed "
         "through is whole, but behind the hypervisor's IOMMU, often without peers.",
@@ -90,6 +101,8 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/virtualization/licences/*/expiry_status",
         ),
         moves=("gpu compute", "availability"),
+        breaks=True,
+        usual=(10.0, 2000.0),
         why="Some 20 minutes after its start a virtual GPU without a licence is held back, whatever runs on it: 15 "
         "tok/s became 0.1, 150x to 2000x in all.",
         confirm="nvidia-smi -q (License Status) on both; renew the lease (nvidia-gridd) and repeat without a restart",
@@ -103,6 +116,8 @@ RULES: tuple[Rule, ...] = (
         name="compute-mode",
         sees=("gpu/*/compute_mode",),
         moves=("availability",),
+        shows=(OTHER_GPUS,),
+        breaks=True,
         why="In an exclusive mode a second process gets no context, and in `prohibited` none does: workers fail, or "
         "fall back to another GPU or the CPU. A reboot puts it back to the default.",
         confirm="nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi -c DEFAULT",
@@ -116,6 +131,8 @@ RULES: tuple[Rule, ...] = (
             "process/*/env/CUDA_MPS_*",
         ),
         moves=("gpu compute", "launch latency", "availability"),
+        breaks=True,
+        usual=(1.05, 3.0),
         beside=("gpu/*/compute_mode",),
         why="Under MPS processes share one context and run kernels at the same time instead of in turns; a limit of "
         "active threads takes multiprocessors away, and a client that dies can take the others with it.",

@@ -1,5 +1,6 @@
 """Memory of a GPU: how much there is, its error correction, its errors and repairs, and the window onto it."""
 
+from fingerprint.explain.mechanisms.gpu_clocks import SM_LOWER
 from fingerprint.explain.mechanisms.graph import Rule
 
 NVML = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
@@ -12,6 +13,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/memory/total",),
         moves=("gpu memory",),
         way="more helps",
+        breaks=True,
+        usual=(1.1, 7.0),
         beside=("gpu/*/ecc/mode_current", "gpu/*/virtualization/mode", "gpu/*/memory/reserved"),
         why="The key-value cache gets what weights leave: a cache that is too small preempts requests (13 to 2 tok/s) "
         "or spills to the host (3.2x). What is larger than needed moves nothing.",
@@ -23,11 +26,18 @@ RULES: tuple[Rule, ...] = (
         name="ecc-mode",
         sees=("gpu/*/ecc/mode_current",),
         moves=("gpu memory bandwidth", "gpu memory"),
+        breaks=True,
+        usual=(1.02, 1.15),
         beside=("gpu/*/name", "gpu/*/memory/total"),
         why="On GDDR the check bits are stored in the memory itself and read with the data: less of both size and "
-        "bandwidth. HBM has room of its own for them. No thread with a measured effect was found.",
+        "bandwidth, of 16 GB one, and a model that just fitted does not. HBM has room of its own for them. No thread "
+        "with a measured effect on speed was found.",
         confirm="a copy within device memory on both (nvbandwidth); nvidia-smi -e, a reset, and once more",
-        sources=("https://github.com/converged-computing/performance-study/issues/61", NVML),
+        sources=(
+            "https://github.com/converged-computing/performance-study/issues/61",
+            "https://exafunction.com/blog/ecc-gpu",
+            NVML,
+        ),
     ),
     Rule(
         name="corrected-memory-errors",
@@ -55,6 +65,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability", "gpu memory"),
         way="less helps",
+        breaks=True,
         beside=("gpu/*/health/recovery_action", "gpu/*/health/remapped_rows/pending"),
         why="The processes that meet one are ended, and the page is taken out of use: whatever was being done is "
         "started again, or runs on fewer GPUs. One node's errors failed a whole job.",
@@ -66,6 +77,7 @@ RULES: tuple[Rule, ...] = (
         name="sram-errors",
         sees=("gpu/*/ecc/*/sram_*", "gpu/*/ecc/sram_sources/*", "gpu/*/ecc/sram_threshold_exceeded"),
         moves=("availability",),
+        breaks=True,
         beside=("gpu/*/health/recovery_action",),
         why="Caches, registers and the firmware's processors have no spare rows: an error that cannot be corrected "
         "ends work, and those that repeat are a board to be returned.",
@@ -83,6 +95,7 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/health/unrepairable_memory",
         ),
         moves=("gpu memory", "availability"),
+        breaks=True,
         beside=("gpu/*/health/recovery_action",),
         why="Until the next reset a bad row's pages are kept out of use, so that work goes on in a little less "
         "memory; the errors that led there ended processes. Rows already replaced cost nothing that anybody measured.",
@@ -94,6 +107,7 @@ RULES: tuple[Rule, ...] = (
         name="channel-repair",
         sees=("gpu/*/health/channel_repair_pending",),
         moves=("gpu memory bandwidth", "gpu memory"),
+        breaks=True,
         why="A channel of the memory waits to be repaired at the next reset.",
         confirm="reset the GPU while nothing runs on it (nvidia-smi -r), and compare a copy within device memory",
         sources=(ERRORS, NVML),
@@ -102,6 +116,7 @@ RULES: tuple[Rule, ...] = (
         name="multiprocessor-repair",
         sees=("gpu/*/health/tpc_repair_pending",),
         moves=("gpu compute", "availability"),
+        breaks=True,
         why="Multiprocessors with errors wait to be exchanged for spare ones at the next reset.",
         confirm="reset the GPU while nothing runs on it (nvidia-smi -r) and repeat",
         sources=(NVML,),
@@ -110,6 +125,9 @@ RULES: tuple[Rule, ...] = (
         name="recovery-action",
         sees=("gpu/*/health/recovery_action",),
         moves=("availability", "sm clock", "nvlink"),
+        shows=(SM_LOWER,),
+        breaks=True,
+        usual=(1.5, 2.5),
         beside=("driver/log/*/last_xid",),
         why="After a fault the driver asks for a reset, a drain or a reboot; what runs before that runs on a GPU that "
         "is not whole: after Xid 31 matrices were multiplied at 20.9 instead of 49.8 TFLOPS.",
@@ -121,6 +139,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/memory/bar1_total",),
         moves=("pcie link", "collective", "gpu memory"),
         way="more helps",
+        breaks=True,
+        usual=(1.3, 3.0),
         beside=("gpu/*/peers/*/p2p_read", "driver/module/flavour"),
         why="Without resizable BAR the host and the peers see a window of 256 MiB: what maps memory directly, as peer "
         "access of patched drivers and Vulkan's host-visible memory, fails or crawls: 13.9 against 36.9 tok/s.",

@@ -10,6 +10,8 @@ RULES: tuple[Rule, ...] = (
         name="confidential-computing",
         sees=("driver/confidential_computing/feature", "gpu/*/confidential/protected_size"),
         moves=("pcie link", "launch latency"),
+        breaks=True,
+        usual=(1.03, 3.3),
         beside=("driver/confidential_computing/multi_gpu_mode", "gpu/*/confidential/dram_encryption_current"),
         why="What crosses the bus is encrypted and passes a bounce buffer, and asynchronous copies become "
         "synchronous: 18 % at one request, 3 % at 256. An engine upgrade cost 3.3x, and only where this was on.",
@@ -24,6 +26,7 @@ RULES: tuple[Rule, ...] = (
         name="confidential-peers",
         sees=("driver/confidential_computing/multi_gpu_mode",),
         moves=("collective", "nvlink"),
+        breaks=True,
         beside=("driver/confidential_computing/feature",),
         why="Whether peers may talk over NVLink at all, and encrypted or not: under protected PCIe they do so in the "
         "clear, and the bus alone is encrypted.",
@@ -46,6 +49,8 @@ RULES: tuple[Rule, ...] = (
             "driver/daemons/nvidia-persistenced/arguments",
         ),
         moves=("gpu initialisation",),
+        breaks=True,
+        usual=(1.2, 10.0),
         beside=("driver/daemons/nvidia-persistenced/unit",),
         why="Without persistence the driver shuts a GPU down when its last user leaves, and each start brings all of "
         "them up again: 2 to 3 s, up to 30 for nvidia-smi in a CPU cgroup, past the time-outs of container hooks.",
@@ -63,6 +68,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/persistence_mode", "driver/daemons/nvidia-persistenced/running"),
         moves=("sm clock", "memory clock"),
         phases=("prefill", "decode step", "verify step", "transfer"),
+        usual=(1.05, 1.6),
         beside=("gpu/*/power_limit", "gpu/*/clocks/applications/graphics", "gpu/*/inferred/power_limit_until"),
         why="With a GPU that the driver shuts down go its power limit, application clocks and compute mode: what was "
         "set before holds until the last program ends. Of 536 limits watched in a fleet 113 were found raised again.",
@@ -76,6 +82,7 @@ RULES: tuple[Rule, ...] = (
         name="addressing-mode",
         sees=("gpu/*/addressing_mode",),
         moves=("page placement", "gpu memory", "availability"),
+        breaks=True,
         beside=("gpu/*/affinity/numa_node", "kernel/release"),
         why="With HMM or ATS the GPU reads pageable memory of the host in place: managed memory faults, moves and "
         "places pages otherwise. HMM on some kernels made CUDA fail to start.",
@@ -86,6 +93,8 @@ RULES: tuple[Rule, ...] = (
         name="gsp-firmware",
         sees=("gpu/*/gsp/mode_current", "driver/module/parameters/EnableGpuFirmware"),
         moves=("launch latency", "gpu initialisation", "sm clock"),
+        breaks=True,
+        usual=(1.05, 1.6),
         beside=("driver/module/flavour", "driver/module/version"),
         why="With it the driver's calls and its control of clocks go through firmware on the GPU: 93 frames a second "
         "where 144 were without. When it hangs (Xid 119, 120) each call waits 45 s.",
@@ -100,8 +109,11 @@ RULES: tuple[Rule, ...] = (
         name="driver-model",
         sees=("gpu/*/driver_model",),
         moves=("launch latency", "gpu memory"),
+        breaks=True,
+        usual=(1.1, 3.2),
         why="Under WDDM Windows schedules the GPU and pages its memory: launches are batched, and what does not fit "
-        "spills to the host without an error. Under TCC and MCDM it does not.",
+        "spills to the host without an error, and a kernel that runs for more than two seconds is ended. Under TCC and "
+        "MCDM none of this is so.",
         confirm="nvidia-smi -q (Driver Model); under WDDM watch `shared GPU memory` of the process",
         sources=(NVML,),
     ),

@@ -1,5 +1,6 @@
 """What a GPU may draw: limits, who sets them, supplies, profiles and the brake of the chassis."""
 
+from fingerprint.explain.mechanisms.gpu_clocks import MEMORY_LOWER, SM_LOWER
 from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule
 
 NVML = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
@@ -24,16 +25,19 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock",),
         way="more helps",
         binds=CAPPED,
+        breaks=True,
+        usual=(1.05, 1.6),
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power_default_limit", "gpu/*/persistence_mode", "gpu/*/inferred/power_limit_until"),
         why="Once the draw reaches the limit the driver lowers the SM clock until it fits: 1.1x to 1.6x on record, "
         "most in prefill. Below it the limit moves nothing: 92.09 and 91.86 tok/s at 290 and 450 W, at a draw of 163 "
-        "W.",
+        "W. A limit that is more than the supply gives ends everything: two boards on 490 W cut the host's power.",
         confirm="nvidia-smi -q -d POWER,PERFORMANCE under load; set the limit back (-pl) and measure again",
         confirmed=4,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/761",
             "https://github.com/noonghunna/club-3090/issues/769",
+            "https://github.com/olafkfreund/nixos_config/pull/1396",
             NVML,
         ),
     ),
@@ -43,6 +47,8 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock",),
         way="more helps",
         binds=(*CAPPED, *BRAKED),
+        breaks=True,
+        usual=(1.1, 2.0),
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power_limit", "gpu/*/power/source", "driver/daemons/nvidia-powerd/running"),
         why="The least of all limiters holds: below the limit that was asked for, a BMC, the vendor's power tool, "
@@ -77,6 +83,7 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock",),
         way="more helps",
         binds=CAPPED,
+        usual=(1.05, 1.6),
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/power_limit", "gpu/*/vbios_version"),
         why="The limit that holds until somebody sets another: boards of one name and other VBIOS versions differ in "
@@ -93,6 +100,8 @@ RULES: tuple[Rule, ...] = (
             Condition("gpu/*/clocks/sm", "lower", "the SM clock under load was lower with it"),
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower with it"),
         ),
+        breaks=True,
+        usual=(1.05, 1.6),
         beside=("gpu/*/power_limit", "gpu/*/inferred/clock_lock", "gpu/*/persistence_mode"),
         why="A unit, a cron job or a rule of udev that calls nvidia-smi sets limits and clock locks again at each "
         "boot; of a clock lock it is the only written trace. A reboot without it put 290 W back to 450 W.",
@@ -106,9 +115,12 @@ RULES: tuple[Rule, ...] = (
         name="power-source",
         sees=("gpu/*/power/source",),
         moves=("sm clock", "memory clock"),
+        shows=(*CAPPED[:2], SM_LOWER),
+        breaks=True,
+        usual=(1.2, 3.0),
         beside=("gpu/*/enforced_power_limit", "driver/daemons/nvidia-powerd/running"),
         why="On battery, or with a supply that is too small, firmware lowers what the GPU may draw: 175 to 80 W were "
-        "seen.",
+        "seen. What it does not lower trips the supply, and host or GPU are gone.",
         confirm="connect the full power supply and measure again",
         confirmed=1,
         sources=("https://github.com/NVIDIA/cudf/issues/10336", NVML),
@@ -117,6 +129,8 @@ RULES: tuple[Rule, ...] = (
         name="power-profile",
         sees=("gpu/*/power/requested_profiles", "gpu/*/power/enforced_profiles"),
         moves=("sm clock", "memory clock", "nvlink"),
+        shows=(SM_LOWER, MEMORY_LOWER),
+        usual=(1.01, 1.1),
         beside=("gpu/*/power_limit",),
         why="Blackwell's workload profiles move clocks, limits and links together, for one kind of work at the cost of "
         "another: the one for training is not the one for inference.",
@@ -127,6 +141,7 @@ RULES: tuple[Rule, ...] = (
         name="power-smoothing",
         sees=("gpu/*/power/smoothing/enabled", "gpu/*/power/smoothing/profile"),
         moves=("sm clock",),
+        shows=(SM_LOWER,),
         why="Draw, and the clocks with it, may only rise slowly after each pause, so that many GPUs do not step "
         "together: work in short bursts, as decode of few requests, pays for it.",
         confirm="nvidia-smi power-smoothing (as root) on both; switch it off for one run",
@@ -137,6 +152,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/clocks_event_reasons_counters/hw_power_brake_slowdown",),
         moves=("sm clock",),
         way="less helps",
+        usual=(1.5, 5.0),
         bound=AS_THE_SM_CLOCK,
         beside=("gpu/*/enforced_power_limit",),
         why="The chassis asserts a signal and the hardware halves the clocks or worse: a supply failed, or the budget "

@@ -12,7 +12,8 @@ HARD = Condition(
 )
 EITHER = Condition("gpu/*/clocks_event_reasons_counters/thermal", "grew", "heat held the clocks")
 SEEN = Condition("gpu/*/clocks_event_reasons/sw_thermal_slowdown", "active", "busy samples were held by heat")
-HOT = (SOFT, HARD, EITHER, SEEN)
+SEEN_HARD = Condition("gpu/*/clocks_event_reasons/hw_thermal_slowdown", "active", "busy samples were halved by heat")
+HOT = (SOFT, HARD, EITHER, SEEN, SEEN_HARD)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -24,16 +25,20 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("sm clock",),
         way="less helps",
+        breaks=True,
+        usual=(1.05, 5.0),
         bound=Bound("observed", "gpu/*/clocks/sm", "at most as much longer as the SM clock under load was lower"),
         beside=("gpu/*/fan/policy", "gpu/*/temperature/thresholds/gpu_target", "gpu/*/power_limit"),
         why="Core or memory reached its highest operating temperature and the clocks fell: 5 % in decode where they "
-        "fell by 20 %; fivefold where one of 16 GPUs in synchronous training was hot and all others waited for it.",
+        "fell by 20 %; fivefold where one of 16 GPUs in synchronous training was hot and all others waited for it. "
+        "What that does not cool shuts down: heat is among the first reasons of Xid 79.",
         confirm="nvidia-smi -q -d TEMPERATURE,PERFORMANCE under load on every GPU; repeat with the fans at full speed",
         confirmed=4,
         sources=(
             "https://jingchaozhang.github.io/Thermal-Throttling-Impact-on-Multi-Node-Training",
             "https://vineethac.blogspot.com/search/label/sensor",
             "https://manishklach.github.io/writings/why-hbm-thermal-throttling-is-silent.html",
+            "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/507",
         ),
     ),
     Rule(
@@ -46,6 +51,7 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock",),
         way="more helps",
         binds=HOT,
+        usual=(1.02, 1.5),
         why="The temperature at which clocks begin to fall is the board's own: a lower one throttles sooner in the "
         "same air.",
         confirm="nvidia-smi -q -d TEMPERATURE on both, under load",
@@ -71,6 +77,7 @@ RULES: tuple[Rule, ...] = (
         moves=("sm clock",),
         way="more helps",
         binds=(*HOT, Condition("gpu/*/temperature/gpu", "reached", "the GPU came to the target")),
+        usual=(1.02, 1.2),
         beside=("gpu/*/fan/policy",),
         why="Fans, then clocks, are steered so that the GPU stays at the target: a lower one is quieter and slower.",
         confirm="nvidia-smi -gtt with the other value, and measure again once the GPU is warm",
@@ -81,10 +88,17 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/fan/policy", "gpu/*/fan/count"),
         moves=("sm clock",),
         binds=HOT,
+        breaks=True,
+        usual=(1.05, 3.0),
         beside=("gpu/*/temperature/thresholds/gpu_target",),
         why="Set by hand, fans no longer follow the temperature. A GPU without fans depends on the chassis: a BMC "
-        "upgrade that changed its fan profile brought eight H100 to 87 degrees.",
+        "upgrade that changed its fan profile brought eight H100 to 87 degrees. What gets too hot shuts itself off.",
         confirm="set fans to full speed (nvidia-settings, or the BMC's fan mode), wait five minutes and measure again",
-        sources=("https://vineethac.blogspot.com/search/label/sensor", NVML),
+        confirmed=1,
+        sources=(
+            "https://vineethac.blogspot.com/search/label/sensor",
+            "https://github.com/l4rz/reverse-engineering-dell-idrac-to-get-rid-of-gpu-throttling",
+            NVML,
+        ),
     ),
 )

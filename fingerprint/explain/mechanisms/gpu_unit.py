@@ -4,6 +4,8 @@ from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule
 
 NVML = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
 
+OTHER_GPUS = Condition("gpu/*/busy", "active", "a GPU was at work in one run and not in the other")
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="gpu-model",
@@ -18,6 +20,8 @@ RULES: tuple[Rule, ...] = (
             "pcie link",
             "nvlink",
         ),
+        breaks=True,
+        usual=(1.2, 5.0),
         why="Another product has other clocks, limits, memory and links, and libraries choose other kernels and tuned "
         "settings by its name: NVL, PCIe and SXM of one name count as others. A changed device order does this unseen.",
         confirm="run both on the same GPU, chosen by its UUID (CUDA_VISIBLE_DEVICES=GPU-...)",
@@ -33,6 +37,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/gpu_cores",),
         moves=("gpu compute",),
         way="more helps",
+        usual=(1.05, 2.0),
         bound=Bound("ratio", "gpu/*/gpu_cores", "at most as the number of cores, where arithmetic is all"),
         beside=("gpu/*/virtualization/mode", "gpu/*/mig/mode_current"),
         why="A cut-down variant of one name, or a share of a virtual GPU, has fewer multiprocessors.",
@@ -44,6 +49,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/memory_bus_width",),
         moves=("gpu memory bandwidth",),
         way="more helps",
+        usual=(1.1, 2.0),
         bound=Bound("ratio", "gpu/*/memory_bus_width", "at most as the width, at the same memory clock"),
         beside=("gpu/*/clocks/max/mem",),
         why="Bandwidth is width times clock, and decode is bound by it.",
@@ -68,6 +74,7 @@ RULES: tuple[Rule, ...] = (
             Condition("gpu/*/clocks/sm", "lower", "the SM clock under load was lower on it"),
             Condition("gpu/*/clocks/mem", "lower", "the memory clock under load was lower on it"),
         ),
+        usual=(1.01, 1.1),
         why="Units of one model differ in leakage and cooling, and so in the clock that they reach within the same "
         "limits: a few per cent, 5 and more over a fleet.",
         confirm="run the same work on both units in turn, on an otherwise idle host",
@@ -77,6 +84,9 @@ RULES: tuple[Rule, ...] = (
         name="gpu-presence",
         sees=("gpu", "gpu/*"),
         moves=("availability", "collective"),
+        shows=(OTHER_GPUS,),
+        breaks=True,
+        usual=(1.2, 10.0),
         beside=("driver/gpus_bound_elsewhere",),
         why="A GPU fell off the bus, is bound to another driver, or was not given to this container: the rest does its "
         "work, with less memory, or nothing starts.",
@@ -87,6 +97,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-place",
         sees=("gpu/*/platform/*",),
         moves=("nvlink", "collective", "network", "sm clock"),
+        usual=(1.05, 1.8),
         beside=("gpu/*/fabric/cluster_uuid", "gpu/*/fabric/clique_id"),
         why="Chassis, tray and slot decide the neighbours over NVLink, the cooling and the route to the network: one "
         "node of equal topology dumps ran at 49 instead of 88 GB/s.",
