@@ -22,6 +22,7 @@ TypeOf = Callable[[str], "type[Section] | None"]
 def grown_between(state: Effective, type_of: TypeOf, also: Iterable[str] = ()) -> Samples:
     """By fact path. Where a counter was sampled the samples tell more, and it is not here.
 
+    Nor is a counter that wraps: how often it did so in between nobody knows.
     Nor is what a stored section holds that no longer fits its type: whoever compares the section says so.
     also: paths of another run, which are told here too where nothing was counted yet.
     """
@@ -66,5 +67,6 @@ def _count(section: Section, counts: Mapping[Names, int], names: Names) -> int |
 
 def _counters(section: Section) -> Iterator[tuple[Names, int]]:
     for leaf in leaves(section):
-        if leaf.fact.kind == "counter" and not isinstance(leaf.value, (Gap, frozenset)):
+        counts = leaf.fact.kind == "counter" and not leaf.fact.wraps_at
+        if counts and not isinstance(leaf.value, (Gap, frozenset)):
             yield leaf.names, leaf.value

@@ -110,19 +110,25 @@ def _exact_quantiles(ordered: Sequence[float]) -> tuple[float, ...]:
 
 
 class Counted:
-    """The growth of one counter. Where it fell nothing is added: what was counted in between is not known."""
+    """The growth of one counter. Where it fell nothing is added: what was counted in between is not known.
 
-    def __init__(self) -> None:
+    wraps_at: as of the Fact. A fall from below it is one turn; a value beyond it shows that the counter is wider.
+    """
+
+    def __init__(self, wraps_at: int = 0) -> None:
+        self._wraps_at = wraps_at
         self._first = self._last = self._grown = self._resets = 0
         self._began = self._seen = -1
 
     def add(self, value: int, at_ns: int) -> None:
         if self._began < 0:
             self._began, self._first, self._last = at_ns, value, value
-        if value < self._last:
-            self._resets += 1
-        else:
+        if value >= self._last:
             self._grown += value - self._last
+        elif self._last < self._wraps_at:
+            self._grown += self._wraps_at - self._last + value
+        else:
+            self._resets += 1
         self._last, self._seen = value, at_ns
 
     def growth(self) -> Growth:
@@ -172,7 +178,7 @@ class Sampler:
                 continue
             place = (key, leaf.names)
             if leaf.fact.kind == "counter":
-                self._counted.setdefault(place, Counted()).add(int(leaf.value), at_ns)
+                self._counted.setdefault(place, Counted(leaf.fact.wraps_at)).add(int(leaf.value), at_ns)
             elif not conditions.hold_for(leaf):
                 self._left_out[place] += 1
             elif leaf.fact.kind == "telemetry":

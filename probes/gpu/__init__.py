@@ -29,7 +29,7 @@ from probes.gpu.inferred import Inferred, read_inferred, sample_inferred
 from probes.gpu.machine import Machine, read_machine
 from probes.gpu.memory import Memory, read_memory, sample_memory
 from probes.gpu.mig import Mig, read_mig
-from probes.gpu.nvlink import NvLinks, read_nvlink
+from probes.gpu.nvlink import NvLinks, read_nvlink, sample_nvlink
 from probes.gpu.pcie import Pcie, read_pcie, sample_pcie
 from probes.gpu.peers import Peer, read_peers
 from probes.gpu.power import Power, read_power, sample_power
@@ -135,6 +135,7 @@ SAMPLED: Mapping[str, Callable[[Device], Any]] = {
     "inferred": sample_inferred,
     "memory": sample_memory,
     "pcie": sample_pcie,
+    "nvlink": sample_nvlink,
 }
 """What moves: these ask no more than inquiry.SAMPLE answers."""
 

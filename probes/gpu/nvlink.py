@@ -1,12 +1,12 @@
 """NVLinks: how many are up, how fast, where they lead, and their errors; and the link to a CPU beside the GPU (C2C)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from probes.gpu.asking import ENABLED, UNSUPPORTED, Device, Words
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, state, then
 from probes.kit.knobs import read_each
-from probes.kit.nvml.inquiry import counted
+from probes.kit.nvml.inquiry import ALL_LINKS, counted
 
 STATES: Words = {0: "inactive", 1: "active", 2: "sleep", 3: "active_traffic_disabled"}  # NVML_NVLINK_STATE_*
 VERSIONS: Words = {
@@ -23,6 +23,7 @@ DEVICE_TYPES: Words = {0: "gpu", 1: "ibmnpu", 2: "switch", 255: "unknown"}  # nv
 UP = ("active", "sleep")
 HOPPERS = 6  # NVML_NVLINK_VERSION_4_0
 COUNT = "NVML_FI_DEV_NVLINK_LINK_COUNT"
+DATA_TX, DATA_RX = (f"NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_{way}({ALL_LINKS})" for way in ("TX", "RX"))
 A = TypeVar("A")
 
 
@@ -118,6 +119,10 @@ class NvLinks(Section):
     c2c_link_count: Seen[int] = state(
         "C2C links that this GPU has", "NVML_FI_DEV_C2C_LINK_COUNT", "links", settled="always"
     )
+    data_tx: Seen[int] = counter(
+        "Over all links: what stops crossing them crosses PCIe, at a tenth of the bandwidth", DATA_TX, "B"
+    )
+    data_rx: Seen[int] = counter("Over all links, without what the protocol adds", DATA_RX, "B")
     errors: NvLinkErrors = NvLinkErrors()
     links: Seen[Map[Link]] = identity("Each by its number on the GPU", COUNT)
 
@@ -132,7 +137,19 @@ def read_nvlink(device: Device) -> NvLinks:
         c2c_mode=device.word("nvmlDeviceGetC2cModeInfoV.isC2cEnabled", ENABLED),
         errors=_errors(device, count),
         links=links,
+        **_traffic(device),
     )
+
+
+def sample_nvlink(device: Device) -> NvLinks:
+    """What crossed the links: nothing else of them is asked in a sample."""
+    return NvLinks(**_traffic(device))
+
+
+def _traffic(device: Device) -> Mapping[str, Seen[int]]:
+    """NVML counts KiB."""
+    counts = {"data_tx": device.answer(DATA_TX), "data_rx": device.answer(DATA_RX)}
+    return {name: then(count, lambda kib: kib << 10) for name, count in counts.items()}
 
 
 def _link(device: Device, number: int) -> Link:

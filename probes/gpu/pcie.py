@@ -1,7 +1,7 @@
 """The GPU's link to the host, as the GPU sees it; the bridges above it belong to the area of PCI devices."""
 
 from probes.gpu.asking import UNSUPPORTED, Device
-from probes.kit.facts import Gap, Section, Seen, config, counter, identity, state, then
+from probes.kit.facts import Gap, Section, Seen, config, counter, identity, state, telemetry, then
 from probes.kit.knobs import read_each
 
 DEVICES = "/sys/bus/pci/devices"
@@ -15,7 +15,11 @@ ATOMICS = (
     "cas128",
 )  # NVML_PCIE_ATOMICS_CAP_*, by bit
 SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # of a lane, by generation; NVML_PCIE_LINK_MAX_SPEED_* alike
-
+PAYLOAD = ((0, 1), (4, 5), (4, 5), (128, 130), (128, 130), (128, 130), (242, 256))
+"""What the encoding leaves of a lane's bits, by generation (PCI Express Base Specification 6.0, 4.2)."""
+WRAPS_AT = 1 << 32
+"""nvml.h says that they can wrap, and not where: an L40S showed 3,893,142,392 (dcgm-exporter#721), and who reads them
+takes 32 bits. More than this between two samples is counted as less: growth is a least."""
 
 CORRECTED = ("receiver", "bad_tlp", "bad_dllp", "replay_counter", "replay_rollover_counter")
 
@@ -140,6 +144,25 @@ class Pcie(Section):
         f"{DEVICES}/*/numa_node",
         settled="always",
     )
+    link_bandwidth: Seen[int] = telemetry(
+        "What the link as it is now carries at most, one way: what traffic is held against",
+        "nvmlDeviceGetCurrPcieLinkGeneration and nvmlDeviceGetCurrPcieLinkWidth",
+        "MB/s",
+        settled="gpu busy",
+        context=True,
+        follows=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_width_current"),
+    )
+    tx: Seen[int] = counter(
+        "A slower link costs no more than the time that traffic takes on it: little traffic, little cost. Whether it "
+        "goes to peers or to the host nothing tells",
+        "NVML_FI_DEV_PCIE_COUNT_TX_BYTES",
+        "B",
+        wraps_at=WRAPS_AT,
+    )
+    rx: Seen[int] = counter(
+        "What the GPU received, as weights that are read from the host", "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", "B",
+        wraps_at=WRAPS_AT,
+    )  # fmt: skip
     errors: PcieErrors = PcieErrors()
 
 
@@ -151,6 +174,7 @@ def read_pcie(device: Device) -> Pcie:
         atomics_outbound=then(device.answer("NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK"), atomics),
         atomics_inbound=then(device.answer("NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK"), atomics),
         numa_node=then(device.host.number(f"{DEVICES}/{device.key}/numa_node"), _node),
+        link_bandwidth=_bandwidth(device),
         errors=_errors(device),
     )
 
@@ -162,6 +186,9 @@ def sample_pcie(device: Device) -> Pcie:
         link_gen_current=generation,
         link_speed=then(generation, _speed),
         link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
+        link_bandwidth=_bandwidth(device),
+        tx=device.answer("NVML_FI_DEV_PCIE_COUNT_TX_BYTES"),
+        rx=device.answer("NVML_FI_DEV_PCIE_COUNT_RX_BYTES"),
         errors=PcieErrors(replay_counter=device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")),
     )
 
@@ -181,6 +208,22 @@ def atomics(mask: int) -> Seen[tuple[str, ...]]:
 def _speed(generation: int) -> Seen[int]:
     """Unknown of a generation that nvml.h did not have yet."""
     return SPEEDS[generation] if 0 < generation < len(SPEEDS) else UNSUPPORTED
+
+
+def _bandwidth(device: Device) -> Seen[int]:
+    width = device.answer("nvmlDeviceGetCurrPcieLinkWidth")
+    generation = device.answer("nvmlDeviceGetCurrPcieLinkGeneration")
+    return then(width, lambda lanes: then(generation, lambda number: carries(number, lanes)))
+
+
+def carries(generation: int, lanes: int) -> Seen[int]:
+    """MB/s, one way, of which headers of packets take a tenth and more."""
+
+    def whole(speed: int) -> int:
+        part, of = PAYLOAD[generation]
+        return speed * lanes * part // of // 8
+
+    return then(_speed(generation), whole)
 
 
 def _max_speed(number: int) -> Seen[int]:

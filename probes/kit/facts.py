@@ -96,6 +96,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     follows     globs of facts that move this one; if one of them changed too, this is its consequence
     tells       its value says whether this condition holds for the item that it is a fact of: 0 or False is no
     trouble     a counter that stands still where all is well: its growth in one of two runs is told
+    wraps_at    a counter that begins again at 0 there, if it is no wider after all: such a fall is no reset, and two
+                readings that are far apart tell nothing; 0: it does not
     restore     a shell command that sets the value back; `{value}` is the value, `{key}` the innermost key
     renamed_from earlier field names, applied when older files are loaded
     """
@@ -111,6 +113,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     follows: tuple[str, ...] = ()
     tells: Settled | None = None
     trouble: bool = False
+    wraps_at: int = 0
     restore: str = ""
     renamed_from: tuple[str, ...] = ()
 

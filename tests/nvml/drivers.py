@@ -1,7 +1,7 @@
 """How drivers differ: what they are too old for, and what they no longer tell.
 
-A function or a field is dated by the first nvidia-ml-py (12.535 to 13.615) that declares it; UnrepairableMemoryFlag
-and the counters of event reasons also by NVIDIA's change log and by what nvidia-smi prints.
+A function or a field is dated by the first nvidia-ml-py (12.535 to 13.615) that declares it; UnrepairableMemoryFlag,
+bytes over PCIe and the counters of event reasons also by NVIDIA's change log and by what nvidia-smi prints.
 """
 
 from tests.nvml.scenario import Answers, error
@@ -16,7 +16,7 @@ _FUNCTIONS = {
     580: "nvmlDeviceGetAddressingMode nvmlDeviceGetPowerMizerMode_v1 nvmlDeviceGetRepairStatus",
     590: "nvmlDeviceGetUnrepairableMemoryFlag_v1",
 }
-_FIELDS = {550: (228, 229), 560: (230,), 575: (251, 264, 269, 270, 271), 580: (301, 302)}
+_FIELDS = {550: (228, 229), 555: (197, 198), 560: (230,), 575: (251, 264, 269, 270, 271), 580: (301, 302)}
 
 NEWEST = "610.57.04"
 INVALID_ARGUMENT, DEPRECATED = 2, 26

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 
+from probes.kit.nvml.inquiry import ALL_LINKS
 from tests.nvml.drivers import differences, lacks, major
 from tests.nvml.products import ADA, AMPERE, BLACKWELL, HOPPER, MIB, PRODUCTS, Product
 from tests.nvml.scenario import Answers, Scenario, error, pci_info
@@ -252,7 +253,7 @@ def _pcie(product: Product) -> Answers:
         "nvmlDeviceGetPcieReplayCounter": 0,
         "nvmlDeviceGetPcieSpeed": speed[now],
         "nvmlDeviceGetPcieLinkMaxSpeed": most,  # NVML_PCIE_LINK_MAX_SPEED_*: 1 is 2500 MB/s
-        **_fields({94: 0, 95: 0, **dict.fromkeys((169, *range(173, 184)), 0)}),
+        **_fields({94: 0, 95: 0, 197: 0, 198: 0, **dict.fromkeys((169, *range(173, 184)), 0)}),
         **_fields({229 if product.c2c else 228: 0x3F} if product.architecture >= HOPPER else {}),
     }
 
@@ -264,6 +265,7 @@ def _links(product: Product, driver: str) -> Answers:
     errors = (38, 45, 52, 59, 160)
     own_errors = (215, 219) if product.architecture >= BLACKWELL else (161, 162, 163)
     told = _fields({91: count, 90: speed, **dict.fromkeys(errors, 0), 170: 10 * product.c2c})
+    told |= _fields({138: 0, 139: 0}, scope=ALL_LINKS)
     for link in range(count):
         switch = f"0000:{SWITCHES[link % len(SWITCHES)]}:00.0"
         told |= _fields({164: speed, 165: 1, **dict.fromkeys(own_errors, 0)}, scope=link)

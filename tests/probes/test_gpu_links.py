@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from probes.gpu.affinity import as_list, read_affinity
 from probes.gpu.fabric import MASK, read_fabric
-from probes.gpu.nvlink import NvLinks, read_nvlink, slot
-from probes.gpu.pcie import PcieErrors, read_pcie, sample_pcie
+from probes.gpu.nvlink import NvLinks, read_nvlink, sample_nvlink, slot
+from probes.gpu.pcie import PcieErrors, carries, read_pcie, sample_pcie
 from probes.gpu.peers import read_peers
 from probes.kit.facts import NOT_READ, Gap, Map
+from probes.kit.nvml.inquiry import ALL_LINKS
 from probes.kit.parse import cpu_list
 from tests.nvml.fake import FakeNvml
 from tests.probes.asked import GPU, field, gpu, received
@@ -85,6 +86,17 @@ def test_a_sample_of_the_link_holds_only_what_moves() -> None:
 def test_the_speed_of_a_generation_to_come_is_not_known_and_costs_nothing_else() -> None:
     pcie = sample_pcie(gpu({"nvmlDeviceGetCurrPcieLinkGeneration": 7, "nvmlDeviceGetCurrPcieLinkWidth": 16}))
     assert (pcie.link_gen_current, pcie.link_speed, pcie.link_width_current) == (7, UNSUPPORTED, 16)
+
+
+def test_what_a_link_carries_follows_from_generation_and_lanes_less_the_encoding() -> None:
+    assert [carries(generation, 16) for generation in (1, 2, 3, 4, 5, 6)] == [4000, 8000, 15753, 31507, 63015, 121000]
+    assert (carries(4, 4), carries(7, 16)) == (7876, UNSUPPORTED)
+
+
+def test_what_crossed_the_link_is_counted_by_the_gpu_and_sampled() -> None:
+    told = gpu({field(197): 3_020_371_496, field(198): 3_893_142_392})
+    for pcie in (read_pcie(told), sample_pcie(told)):
+        assert (pcie.tx, pcie.rx) == (3_020_371_496, 3_893_142_392)
 
 
 # NVLink
@@ -187,6 +199,30 @@ def test_links_are_asked_for_all_of_this_and_answer_under_their_numbers(fake_nvm
     assert [one.state for one in links.links.items.values()] == ["active", "sleep"]
     assert [one.remote_pci for one in links.links.items.values()] == ["0000:ab:00.0"] * 2
     assert (links.active, links.errors.replay, links.errors.effective) == (2, 3, UNSUPPORTED)
+
+
+def test_what_crossed_all_links_is_one_answer_a_direction_in_kib() -> None:
+    told = gpu({field(91): 18, field(138, ALL_LINKS): 7, field(139, ALL_LINKS): 9})
+    for links in (read_nvlink(told), sample_nvlink(told)):
+        assert (links.data_tx, links.data_rx) == (7 * 1024, 9 * 1024)
+
+
+def test_traffic_is_told_by_a_library_in_the_call_that_a_sample_makes_anyway(fake_nvml: FakeNvml) -> None:
+    answers = {field(197): 1, field(198): 2, field(138, ALL_LINKS): 3, field(139, ALL_LINKS): 4}
+    fake = fake_nvml({"system": {}, "devices": {GPU: answers}})
+    told = gpu({})._replace(host=fake.host())
+    told.host.nvml_sample()
+    pcie, links = sample_pcie(told), sample_nvlink(told)
+    assert (pcie.tx, pcie.rx, links.data_tx, links.data_rx) == (1, 2, 3 * 1024, 4 * 1024)
+    assert fake.called("nvmlDeviceGetFieldValues") == 1
+
+
+@pytest.mark.parametrize(("code", "gap"), [(2, "unsupported"), (3, "unsupported"), (4, "denied")])
+def test_traffic_that_is_not_told_is_no_zero(fake_nvml: FakeNvml, code: int, gap: str) -> None:
+    """An older driver, another product, and a host that keeps these counters to root (RmProfilingAdminOnly)."""
+    refused = {key: {"error": code} for key in (field(197), field(138, ALL_LINKS))}
+    told = gpu({})._replace(host=fake_nvml({"system": {}, "devices": {GPU: refused}}).host())
+    assert (read_pcie(told).tx, read_nvlink(told).data_tx) == (Gap(gap), Gap(gap))  # type: ignore[arg-type]
 
 
 def test_a_pci_address_is_written_as_the_kernel_does() -> None:

@@ -10,9 +10,15 @@ from fingerprint.runs.effective import Effective, effective, effective_of_snapsh
 from fingerprint.runs.record import Growth, Sample, Sampled, Snapped, Uncounted
 from fingerprint.runs.run import Run
 from fingerprint.snapshot import Key, Reading, reading_of
-from probes.kit.facts import Gap, Map, Section
+from probes.kit.facts import Gap, Map, Section, Seen, counter
 from tests.diff.made_up import Card, Lane, Made, Rack, rack, snapshot
 from tests.runs.recorded import SECOND, run
+
+
+class Port(Section):
+    sent: Seen[int] = counter("begins again when it is full", "made up", wraps_at=1 << 32)
+    packets: Seen[int] = counter("only grows", "made up")
+
 
 TYPES: dict[str, type[Section]] = {"rack": Rack, "made": Made}
 
@@ -45,6 +51,11 @@ def test_counters_of_items_within_items_are_found() -> None:
 def test_where_it_fell_nothing_is_added() -> None:
     found = grown(rack(x=Card(errors=8)), rack(x=Card(errors=2)))
     assert found == {"rack/x/errors": Growth(8, 2, 0, 8.0, resets=1)}
+
+
+def test_of_a_counter_that_wraps_two_readings_tell_nothing() -> None:
+    state = ran(Port(sent=3, packets=3), Port(sent=8, packets=8))[1]
+    assert grown_between(state, {"rack": Port}.get) == {"rack/packets": Growth(3, 8, 5, 8.0)}
 
 
 def test_a_counter_that_was_not_seen_twice_did_not_grow() -> None:

@@ -1,7 +1,7 @@
 """Distributions and growth, in memory that does not grow with the run."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 
 import msgspec
@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fingerprint.runs.record import AnyRecord, Distribution, Growth, Held, Sample, Sampled, Uncounted
-from fingerprint.runs.sample import EXACT, QUANTILES, RELATIVE_ERROR, VALUES, Sampler, Spread
+from fingerprint.runs.sample import EXACT, QUANTILES, RELATIVE_ERROR, VALUES, Counted, Sampler, Spread
 from fingerprint.runs.timetable import Timetable, process_readings, saves, ticks
 from fingerprint.snapshot import Key
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, telemetry
 from tests.diff.made_up import Card, rack
 
+FULL = 1 << 32
 numbers = st.integers(min_value=-(2**40), max_value=2**53)  # what a float holds exactly
 
 
@@ -28,6 +29,7 @@ class Made(Section):
     level: Seen[int] = telemetry("moves all the time", "made up")
     word: Seen[str] = telemetry("is no number", "made up")
     total: Seen[int] = counter("only grows", "made up")
+    sent: Seen[int] = counter("begins again when it is full", "made up", wraps_at=FULL)
     limit: Seen[int] = config("stands", "made up")
     disks: Seen[Map[Disk]] = telemetry("each disk", "made up")
 
@@ -72,6 +74,31 @@ def test_a_counter_that_falls_adds_nothing_and_is_counted() -> None:
         sampler.add(KEY, Made(total=total), at)
     growth = sampler.record(1).facts["made/total"]
     assert growth == Growth(10, 9, 25, 3e-9, resets=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "grown", "resets"),
+    [
+        ((FULL - 10, 5, 7), 17, 0),
+        ((FULL - 1, 0), 1, 0),
+        ((3, FULL - 1, 3), FULL, 0),
+        ((FULL + 10, 5, 7), 2, 1),  # wider than was thought: it fell
+    ],
+)
+def test_a_counter_that_is_full_begins_again_and_was_not_reset(values: Sequence[int], grown: int, resets: int) -> None:
+    counted = Counted(wraps_at=FULL)
+    for at, value in enumerate(values):
+        counted.add(value, at)
+    assert (counted.growth().grown, counted.growth().resets) == (grown, resets)
+
+
+def test_a_sampler_knows_which_counters_wrap() -> None:
+    sampler = Sampler()
+    for at, sent in enumerate((FULL - 10, 5)):
+        sampler.add(KEY, Made(total=sent, sent=sent), at)
+    facts = sampler.record(1).facts
+    assert facts["made/sent"] == Growth(FULL - 10, 5, 15, 1e-9)
+    assert facts["made/total"] == Growth(FULL - 10, 5, 0, 1e-9, resets=1)
 
 
 def sampled(*cards: Card) -> Mapping[str, Sample]:

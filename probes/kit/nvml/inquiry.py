@@ -89,7 +89,7 @@ NOW: Final = (
     *_each("nvmlDeviceGetClockInfo", 0, 1, 2, 3),
     *_each("nvmlDeviceGetTemperatureV", 0),
 )
-"""What moves all the time: of a snapshot, and all that a sample asks (with NOW_FIELDS)."""
+"""What moves all the time: of a snapshot, and all that a sample asks (with NOW_FIELDS and NVLINK_TRAFFIC)."""
 
 NOW_FIELDS: Final = (
     74, 76, 269, 270, 271,  # NVML_FI_DEV_CLOCKS_EVENT_REASON_*: time spent, ns
@@ -97,7 +97,12 @@ NOW_FIELDS: Final = (
     82,  # memory temperature, C
     185, 186,  # power: mean, instant, mW
     94,  # PCIe replays
+    197, 198,  # PCIe traffic: sent, received, B
 )  # fmt: skip
+
+ALL_LINKS: Final = 0xFFFFFFFF
+"""nvml.h: a scope of UINT_MAX answers the sum over all links."""
+NVLINK_TRAFFIC: Final = ((138, ALL_LINKS), (139, ALL_LINKS))  # data sent and received, KiB
 
 MARGINS: Final = _plain("nvmlDeviceGetMarginTemperature nvmlDeviceGetFanSpeed")
 
@@ -161,6 +166,7 @@ NVLINK_FIELDS: Final = (
     90,  # speed of one link, MB/s
     38, 45, 52, 59, 160,  # errors of all links: CRC of flits and of data, replays, recoveries, ECC
     170,  # C2C links
+    *NVLINK_TRAFFIC,
 )  # fmt: skip
 LINK_COUNT_FIELD: Final = 91
 MOST: Final = 256  # of anything that is counted: GPUs, MIG devices of one, links of one
@@ -201,7 +207,7 @@ SNAPSHOT_PHASES: Final = (
 )
 """Each phase is asked of every device before the next one begins; then MIG devices, links, and pairs."""
 
-SAMPLE: Final = (*NOW, *_each("nvmlDeviceGetMaxClockInfo", 1, 2), (FIELDS, NOW_FIELDS))
+SAMPLE: Final = (*NOW, *_each("nvmlDeviceGetMaxClockInfo", 1, 2), (FIELDS, (*NOW_FIELDS, *NVLINK_TRAFFIC)))
 
 FALLBACKS: Final = {
     "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",  # renamed with R535
