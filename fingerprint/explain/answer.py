@@ -13,6 +13,7 @@ from fingerprint.words import before_after, clean, growth, in_words
 
 MOVED = ("worse", "better")
 _NAMED = 3
+LESS_THAN_HALF = 0.5
 UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 WAS_THERE = "seen"
 """What is told of a whole device or item, instead of all that it was."""
@@ -31,7 +32,8 @@ def headline(
     moved = foremost(_moved(metrics))
     if moved and suspects and suspects[0].reaches:
         unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
-        return f"{start}{_in_words(moved)}; first suspect{unlikely}: {_change(suspects, changes)}."
+        at_most = _at_most(moved, suspects[0])
+        return f"{start}{_in_words(moved)}; first suspect{unlikely}: {_change(suspects, changes)}{at_most}."
     if moved and suspects:
         nothing = "nothing that changed is known to lead to it"
         return f"{start}{_in_words(moved)}, and {nothing}: {_change(suspects, changes)}{waited}."
@@ -79,6 +81,14 @@ def _in_words(metric: MetricChange) -> str:
     if metric.name == EXIT_STATUS or metric.ratio is None:
         return f"{metric.name} is {metric.verdict}: {metric.says}"
     return f"{metric.name} is {metric.verdict} ({percent(metric.ratio)})"
+
+
+def _at_most(metric: MetricChange, first: Suspect) -> str:
+    """Where it can be but the smaller part of the change."""
+    if not (first.explains and metric.a and metric.b and metric.b.median != metric.a.median):
+        return ""
+    share = first.explains.high / abs(metric.b.median - metric.a.median)
+    return f", at most {100 * share:.0f} % of it" if share < LESS_THAN_HALF else ""
 
 
 def _change(suspects: Sequence[Suspect], changes: Sequence[ChangedFact]) -> str:

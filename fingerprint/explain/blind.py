@@ -36,12 +36,12 @@ SIGHTS: tuple[Sight, ...] = (
     _of(
         ("verify step", "decode step", "prefill"),
         "kernels, attention backend and graphs chosen",
-        "the engine's log at start, or nsys profile",
+        "the engine's log at start",
     ),
     _of(
         ("decode step", "verify step"),
-        "sequences in a step, and their lengths",
-        "the engine's metrics of running requests",
+        "sequences in a step and their lengths",
+        "the engine's metrics",
     ),
     _of(
         ("decode step", "verify step", "prefill", "accept length", "transfer", "start-up"),

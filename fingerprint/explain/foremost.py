@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from math import log
 
-from fingerprint.explain.contract import MetricChange
+from fingerprint.explain.contract import EVERY_RUN, MetricChange
 from fingerprint.explain.phases import ANY, phases_of_metric
 
-EVERY_RUN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
-"""What every run measures: it holds start-up and client as well, and is explained where a benchmark tells nothing."""
 AS_MUCH = 2 / 3
 """Of the farthest that any moved, as logarithms: within it, one about a single phase tells more of the cause."""
 

@@ -6,8 +6,7 @@ from math import log
 
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import MetricChange, MetricVerdict, Spread
-from fingerprint.explain.foremost import EVERY_RUN
+from fingerprint.explain.contract import EVERY_RUN, MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
 from fingerprint.explain.subject import Subject, ended, unlike_ends
 from fingerprint.explain.values import percent

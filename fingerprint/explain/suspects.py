@@ -18,6 +18,9 @@ ENVIRON = "/proc/PID/environ"
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
+_OF_ONE = "nvidia-smi -i {key} "
+"""Without -i it is about all GPUs."""
+_QUOTIENT = re.compile(r"\$\(\((\d+) / (\d+)\)\)")
 
 
 def suspect_of(
@@ -99,10 +102,13 @@ def restore(folded: Folded) -> str | None:
     if not template or None in values or _mends_what_is_well(folded, template, values):
         return None
     remark = f" # {remark}" if remark else ""
+    alike = len(set(values)) == 1
+    if alike and template.startswith(_OF_ONE) and 1 < folded.first.among == len(values):
+        template = template.replace(_OF_ONE, "nvidia-smi ")
     keys = [change.now or change.item for change in folded.changes]
     commands = dict.fromkeys(_filled(template, key, value or "") for key, value in zip(keys, values, strict=True))
-    if len(commands) > _COMMANDS_SHOWN and len(set(values)) == 1:
-        return _over(template.replace("{value}", quote(values[0] or "")), keys) + remark
+    if len(commands) > _COMMANDS_SHOWN and alike:
+        return _computed(_over(template.replace("{value}", quote(values[0] or "")), keys)) + remark
     shown = list(commands)[:_COMMANDS_SHOWN]
     more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
     return "; ".join(shown) + (more or remark)
@@ -120,7 +126,12 @@ def _over(template: str, keys: Sequence[str]) -> str:
 
 
 def _filled(template: str, key: str, value: str) -> str:
-    return template.replace("{value}", quote(value)).replace("{key}", quote(key))
+    return _computed(template.replace("{value}", quote(value)).replace("{key}", quote(key)))
+
+
+def _computed(command: str) -> str:
+    """A quotient of two numbers as what it comes to."""
+    return _QUOTIENT.sub(lambda found: str(int(found[1]) // int(found[2])), command)
 
 
 def _settable(value: Any) -> str | None:

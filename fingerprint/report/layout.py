@@ -36,8 +36,9 @@ def said(text: str, style: str = "") -> Text:
     return Text(clean(text), style)
 
 
-def heading(title: str, aside: str = "") -> Text:
-    line = Text.assemble("\n", (title, "bold"))
+def heading(title: str, aside: str = "", *, close: bool = False) -> Text:
+    """close: to what stands above it."""
+    line = Text.assemble("" if close else "\n", (title, "bold"))
     return line.append(f"  {clean(aside)}", LABEL) if aside else line
 
 

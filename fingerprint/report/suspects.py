@@ -1,5 +1,6 @@
 """The suspects of a diff: the first few in full, the others a line each."""
 
+import re
 from collections.abc import Container, Iterator
 
 from rich.console import ConsoleRenderable
@@ -11,8 +12,9 @@ from fingerprint.words import before_after, clean, growth, in_words, quantity
 
 IN_FULL = 3
 NAMED = 12
-WITH_IT = 3
+WITH_IT = 2
 _INDENT = 5
+_CLAUSE = re.compile(r"; |(?<=[a-z0-9)%])\. ")
 _LABEL_WIDTH = 8
 _STYLES: dict[Likelihood, str] = {"likely": "bold red", "possible": "yellow", "unlikely": "dim"}
 
@@ -45,9 +47,8 @@ def _none(diff: Diff) -> str:
 def _in_full(suspect: Suspect, grown: Container[str]) -> Iterator[ConsoleRenderable]:
     yield from rows([_in_one_line(suspect, grown)], indent=1)
     yield from rows(_details(suspect), indent=_INDENT, label=_LABEL_WIDTH)
-    for label, command in (("check", suspect.check), ("restore", suspect.restore)):
-        if command:
-            yield Command.assemble(" " * _INDENT, (f"{label:<{_LABEL_WIDTH}}  ", LABEL), clean(command))
+    label, command = ("restore", suspect.restore) if suspect.restore else ("check", suspect.check)
+    yield Command.assemble(" " * _INDENT, (f"{label:<{_LABEL_WIDTH}}  ", LABEL), clean(command))
 
 
 def _in_one_line(suspect: Suspect, grown: Container[str]) -> tuple[Text, Text, Text]:
@@ -67,12 +68,17 @@ def _named(suspect: Suspect) -> Iterator[tuple[str, str]]:
     if suspect.facts[1:]:
         yield "also", listed(suspect.facts[1:], 5)
     if suspect.mechanism:
-        yield "why", " -> ".join(suspect.mechanism)
+        yield "why", _first_clause(" -> ".join(suspect.mechanism))
     if explains := _explains(suspect):
         yield "explains", explains
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
     yield from (("against", _evidence(item)) for item in suspect.against)
     yield from _around(suspect)
+
+
+def _first_clause(text: str) -> str:
+    """Of a mechanism what comes first: `explain RULE` tells it all."""
+    return _CLAUSE.split(text, maxsplit=1)[0].rstrip(".")
 
 
 def _explains(suspect: Suspect) -> str:
@@ -86,7 +92,7 @@ def _explains(suspect: Suspect) -> str:
 def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
     """What stands beside the case itself."""
     if suspect.beside:
-        yield "beside", f"{', '.join(map(_beside, suspect.beside))}: equal in both"
+        yield "equal", ", ".join(map(_beside, suspect.beside))
     if suspect.consequences:
         yield "with it", listed(suspect.consequences, WITH_IT - (len(suspect.consequences) > WITH_IT))
     if suspect.bracket:

@@ -15,6 +15,7 @@ from rich.console import ConsoleRenderable
 from rich.text import Text
 
 from fingerprint.explain.contract import (
+    EVERY_RUN,
     ChangedFact,
     Diff,
     During,
@@ -34,8 +35,8 @@ SHOWN = 12
 REMARKS = 5
 SENTENCES = 4  # lines of them on 80 columns
 UNKNOWN = 6
-BLIND = 3
-AREAS = 4
+BLIND = 2
+AREAS = 3
 SEEN = 5
 DEVICES = 4
 LONG = 60
@@ -84,7 +85,10 @@ def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading("Metrics", by_all)
     same = [metric for metric in diff.metrics if metric.verdict == "same"]
     told = [metric for metric in diff.metrics if metric not in same] if 1 < len(same) < len(diff.metrics) else []
-    yield from rows([_metric(metric) for metric in told or diff.metrics], indent=2)
+    apart = [metric for metric in told or diff.metrics if metric.name not in EVERY_RUN]
+    yield from rows([_metric(metric) for metric in apart or told or diff.metrics], indent=2)
+    if also := [metric for metric in told or diff.metrics if apart and metric not in apart]:
+        yield indented(f"and {', '.join(map(_in_a_word, also))}")
     if told:
         yield indented(f"the same: {', '.join(map(_at_rest, same))}")
     for remark, names in list(remarks.items())[: 0 if by_all else REMARKS]:
@@ -117,7 +121,13 @@ def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
     )
 
 
+def _in_a_word(metric: MetricChange) -> str:
+    return " ".join(filter(None, (metric.name, _ratio(metric).partition(" [")[0], metric.verdict)))
+
+
 def _at_rest(metric: MetricChange) -> str:
+    if metric.a and metric.b and metric.a.median == metric.b.median:
+        return f"{metric.name} {quantity(metric.a.median, metric.unit)}"
     return f"{metric.name} {_medians(metric.a, metric.b, metric.unit)}"
 
 
@@ -147,7 +157,7 @@ def _remark(metric: MetricChange, diff: Diff) -> str:
 
 def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.arithmetic:
-        yield heading("Arithmetic")
+        yield heading("Arithmetic", close=True)
         says = diff.arithmetic.says
         shown = sum(1 for lines in accumulate(ceil(len(words) / 78) for words in says) if lines <= SENTENCES) or 1
         yield from map(indented, says[:shown])
@@ -282,7 +292,7 @@ def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not alike:
         return
     yield heading("Seen while they ran", "besides what stands under a suspect" if under else "")
-    yield from rows([_during(facts, *words) for words, facts in list(alike.items())[:SEEN]], indent=2)
+    yield from (indented(_during(facts, *words)) for words, facts in list(alike.items())[:SEEN])
     yield from _left_out(len(alike), SEEN)
 
 
@@ -296,8 +306,8 @@ def _in_both(item: During) -> str:
     return item.says or before_after(item.a, item.b, item.unit)
 
 
-def _during(facts: list[str], says: str, on: str) -> tuple[Text, str]:
-    return said(listed(facts, SEEN), FACT), f"{says}{f'  on {on}' if on else ''}"
+def _during(facts: list[str], says: str, on: str) -> Text:
+    return Text.assemble(said(listed(facts, 1), FACT), f"  {clean(says)}", f", {clean(on)}" if on else "")
 
 
 def _own_noise(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -321,11 +331,11 @@ def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
         return
     leading = any(unknown.rules for unknown in diff.not_known)
     first = "; first what may have moved the metric, and by what" if leading else ""
-    yield heading("Not known", f"equal or not, nobody can tell{first}")
+    yield heading("Not known", f"equal or not, nobody can tell{first}", close=True)
     alike: dict[tuple[bool, str, str, str], list[str]] = {}
     for unknown in diff.not_known:
         alike.setdefault(_why(unknown), []).append(_counted(unknown))
-    yield from rows([_unknown(key, facts) for key, facts in list(alike.items())[:UNKNOWN]], indent=2)
+    yield from (indented(_unknown(key, facts)) for key, facts in list(alike.items())[:UNKNOWN])
     yield from _left_out(len(alike), UNKNOWN)
 
 
@@ -342,18 +352,20 @@ def _counted(unknown: Unknown) -> str:
     return f"{unknown.fact} ({aside})" if aside else unknown.fact
 
 
-def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> tuple[Text, str]:
+def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> Text:
     _, a, b, says = key
+    if a == b == NO_VALUE:
+        return Text.assemble(said(listed(facts, 1), FACT), f"  {says}")
     where = f"{a} in both" if a == b else f"A {a}, B {b}"
-    most = 1 if a == NO_VALUE else 3
-    return said(where.replace("_", " ")), listed(facts, most) + (f": {says}" if says else "")
+    because = f": {clean(says)}" if says else ""
+    return Text.assemble(said(listed(facts, 3), FACT), f"  {clean(where.replace('_', ' '))}{because}")
 
 
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.blind:
-        yield heading("Not read at all", "it can move the metric, and no probe sees it")
+        more = f", and {len(diff.blind) - BLIND} more" if diff.blind[BLIND:] else ""
+        yield heading("Not read at all", f"it can move the metric, and no probe sees it{more}", close=True)
         yield from (indented(f"{sight.what}: {sight.look}") for sight in diff.blind[:BLIND])
-        yield from _left_out(len(diff.blind), BLIND)
 
 
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:

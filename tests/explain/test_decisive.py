@@ -34,7 +34,7 @@ def shown(diff: Diff) -> dict[str, Any]:
 def test_what_the_limit_was_delivered_with_is_shown_beside_it() -> None:
     diff = lowered(gpus(600, power_default_limit=600_000), gpus(450, power_default_limit=600_000))
     assert shown(diff) == {"gpu/*/power_default_limit": 600_000}
-    assert "gpu/*/power_default_limit 600 W: equal in both" in render(diff, width=120)
+    assert "equal     gpu/*/power_default_limit 600 W\n" in render(diff, width=120)
 
 
 def test_what_changed_was_not_seen_or_differs_among_the_devices_is_not_shown() -> None:

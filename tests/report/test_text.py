@@ -111,7 +111,7 @@ def test_what_stands_under_a_suspect_is_not_told_again_among_what_was_seen() -> 
     seen = [During(fact=fact, unit="", a=0, b=1, on="8/8", values={}, says="up") for fact in (counter, flag, "gpu/*/x")]
     first = suspect(1, "a/b", 1, 2, evidence=(Evidence(fact=counter, a=0, b=1, says="it held"),))
     _, _, told = render(diff("x", suspects=(first,), during=tuple(seen))).partition("Seen while they ran")
-    assert "gpu/*/x  up  on 8/8" in told
+    assert "gpu/*/x  up, 8/8" in told
     assert "cap" not in told
 
 
