@@ -50,6 +50,8 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "link": host.link("/proc/self"),
         "stat": host.stat(str(file)),
         "sha256": host.sha256(str(file)),
+        "elf": host.elf("/proc/self/exe", "(Python)"),
+        "opened": host.opened(os.getpid(), "/dev/null"),
         "environ": host.environ(pid),
         "arguments": host.arguments(pid),
         "io_priority": host.io_priority(pid),
@@ -80,7 +82,7 @@ def test_each_question_of_host_is_recorded_under_its_own_name(tmp_path: Path, ch
     everything_asked(recorder, child, tmp_path / "none")
     derived = {"line", "number"}  # made of `text`
     slow = {"cpuid"}  # starts programs for over a second
-    silent = {"begin_moment"}  # no question
+    silent = {"begin_moment", "within"}  # no question
     public = {name for name, value in vars(Host).items() if callable(value) and not name.startswith("_")}
     assert {call for call, _ in recorder.answers} == public - derived - slow - silent
 

@@ -8,8 +8,8 @@ one named call with one key, so that a recording can hold all of them and a repl
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,11 +20,13 @@ from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.nvml.inquiry import Argument, key_of
 from probes.kit.nvml.options import Options
 from probes.kit.redact import Redactor
+from probes.kit.regular import Identity, beginning, identity, open_regular, sha256_of, whole
 
 if TYPE_CHECKING:
     from probes.kit.nvml.asking import Nvml
 
 R = TypeVar("R")
+Place = Callable[[str, str], AbstractContextManager[str]]
 
 TEXT_CAP = 4 << 20
 DIGEST_CAP = 512 << 20
@@ -63,6 +65,23 @@ class Stat(msgspec.Struct, frozen=True):
     mode: int
 
 
+class Elf(msgspec.Struct, frozen=True):
+    """Of an ELF file (kit/elf.py). Empty where it does not say.
+
+    soname   what others that need it call it
+    build_id  in hexadecimal
+    defines  names of the symbol versions that it defines, the file's own name first
+    told     the first match of what was looked for in its read-only data
+    size     of the file, in bytes
+    """
+
+    soname: str
+    build_id: str
+    defines: tuple[str, ...]
+    told: str
+    size: int
+
+
 class Host:
     """This machine, or a tree of another one under `root`.
 
@@ -74,15 +93,30 @@ class Host:
         self.root = root.rstrip("/")
         self.redactor = redactor or Redactor.ephemeral()
         self.options = nvml or Options()
-        self._digests: dict[tuple[int, int, int, int], str] = {}
+        self._digests: dict[Identity, str] = {}
+        self._elves: dict[tuple[Identity, str], Elf] = {}
+
+    def within(self, pid: int) -> "Host":
+        """The files as this process sees them: this host itself where it shares them with us.
+
+        Where that cannot be told (its links are denied, it has ended), each file is the same gap.
+        """
+        from probes.kit.within import Within
+
+        return self if self._shares_files(pid) else Within(self, pid)
+
+    def _shares_files(self, pid: int) -> bool:
+        """The same mount namespace, and no chroot. A tree of files knows of no others."""
+        ours, theirs = ([self.link(f"/proc/{who}/{link}") for link in ("ns/mnt", "root")] for who in ("self", pid))
+        return ours == theirs or all(isinstance(link, Gap) and link.code == "not_read" for link in theirs)
 
     def text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
         """The whole content. `failed` beyond `cap` bytes, `unsupported` for what is no regular file."""
-        return self._ask("text", path, lambda: self._try(path, lambda p: _read(p, cap)))
+        return self._ask("text", path, lambda: self._try(path, lambda p: whole(p, cap)))
 
     def head(self, path: str, size: int) -> Seen[str]:
         """The first `size` bytes of a file of any length, e.g. to tell a script from a program."""
-        return self._ask("head", f"{size} {path}", lambda: self._try(path, lambda p: _head(p, size)))
+        return self._ask("head", f"{size} {path}", lambda: self._try(path, lambda p: beginning(p, size)))
 
     def line(self, path: str) -> Seen[str]:
         """The content without surrounding white space; an empty file is an empty string."""
@@ -115,6 +149,18 @@ class Host:
     def sha256(self, path: str) -> Seen[str]:
         """Hex digest of a regular file of at most 512 MiB; cached by device, inode, mtime and size."""
         return self._ask("sha256", path, lambda: self._try(path, self._sha256))
+
+    def elf(self, path: str, pattern: str = "") -> Seen[Elf]:
+        """What an ELF file tells of itself: see kit/elf.py; cached as `sha256` is. `pattern`: what its read-only
+        data are searched for, of which a recording holds the match alone."""
+        return self._ask("elf", f"{path} {pattern}", lambda: self._try(path, lambda p: self._elf(p, pattern)))
+
+    def opened(self, pid: int, pattern: str) -> Seen[Mapping[str, int]]:
+        """What the process holds open under names that the expression matches, and how often. Other names leave no
+        trace in the answer."""
+        return self._ask(
+            "opened", f"{pid} {pattern}", lambda: self._try(f"/proc/{pid}/fd", lambda p: _opened(p, pattern))
+        )
 
     def environ(self, pid: int) -> Seen[Map[Seen[str | Redacted]]]:
         """The environment as the process was started, private values redacted before anybody sees them."""
@@ -185,18 +231,24 @@ class Host:
         return live()
 
     def _live_text(self, path: str) -> Seen[str]:
-        return self._try(path, lambda p: _read(p, TEXT_CAP))
+        return self._try(path, lambda p: whole(p, TEXT_CAP))
 
-    def _try(self, path: str, read: Callable[[str], Seen[R]], place: Callable[[str, str], str] = followed) -> Seen[R]:
+    def _try(self, path: str, read: Callable[[str], Seen[R]], place: Place = followed) -> Seen[R]:
         try:
-            return read(place(self.root, path) if self.root else path)
+            return self._placed(path, read, place) if self.root else read(path)
         except OSError as error:
             gap = gap_of(error)
         except ValueError:  # open(2) never saw it: a path cannot hold NUL
             gap = Gap("absent", "no such path")
-        if self.root and gap.code == "absent":
-            return Gap("not_read", "not in this tree")
-        return gap
+        return self._missing(gap) if self.root and gap.code == "absent" else gap
+
+    def _placed(self, path: str, read: Callable[[str], Seen[R]], place: Place) -> Seen[R]:
+        with place(self.root, path) as there:
+            return read(there)
+
+    def _missing(self, _gap: Gap) -> Gap:
+        """What stands for `absent` beneath a root."""
+        return Gap("not_read", "not in this tree")
 
     def _live_only(self, read: Callable[..., Seen[R]], *args: Any) -> Seen[R]:
         if self.root:
@@ -207,39 +259,33 @@ class Host:
             return gap_of(error)
 
     def _sha256(self, path: str) -> Seen[str]:
-        with open(path, "rb", opener=_open_regular) as file:
-            info = os.fstat(file.fileno())
-            if info.st_size > DIGEST_CAP:
+        with open(path, "rb", opener=open_regular) as file:
+            key = identity(file.fileno())
+            if key[-1] > DIGEST_CAP:
                 return Gap("failed", f"larger than {DIGEST_CAP >> 20} MiB")
-            key = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size)
             if key not in self._digests:
-                self._digests[key] = _hash(file)
+                self._digests[key] = sha256_of(file)
             return self._digests[key]
 
+    def _elf(self, path: str, pattern: str) -> Seen[Elf]:
+        from probes.kit.elf import read_elf
 
-def _open_regular(path: str, flags: int = os.O_RDONLY) -> int:
-    """Opens without blocking (a FIFO would) and refuses what is not a regular file."""
-    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file")
-    return fd
+        fd = open_regular(path)
+        try:
+            key = identity(fd), pattern
+            if key not in self._elves:
+                self._elves[key] = read_elf(fd, pattern)
+            return self._elves[key]
+        except ValueError as error:
+            return Gap("failed", str(error))
+        finally:
+            os.close(fd)
 
 
-def _read(path: str, cap: int) -> Seen[str]:
-    fd = _open_regular(path)
-    try:
-        chunks: list[bytes] = []
-        size = 0
-        # seq_file hands out about a page a call, whatever the buffer: only an empty read is the end.
-        while chunk := os.read(fd, 65536):
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > cap:
-                return Gap("failed", f"longer than {cap} bytes")
-    finally:
-        os.close(fd)
-    return b"".join(chunks).decode("utf-8", "backslashreplace")
+def _opened(folder: str, pattern: str) -> Mapping[str, int]:
+    from probes.kit.opened import opened
+
+    return opened(folder, pattern)
 
 
 def _matching(text: str, pattern: str) -> tuple[str, ...]:
@@ -254,14 +300,6 @@ def _number(text: str) -> int:
     if not digits.isascii() or "_" in digits:
         raise ValueError(f"no number: {text!r}")
     return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
-
-
-def _head(path: str, size: int) -> str:
-    fd = _open_regular(path)
-    try:
-        return os.read(fd, size).decode("utf-8", "backslashreplace")
-    finally:
-        os.close(fd)
 
 
 def _names(path: str) -> tuple[str, ...]:
@@ -281,22 +319,13 @@ def _stat(path: str) -> Stat:
     return Stat(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_uid, info.st_mode)
 
 
-def _hash(file: Any) -> str:
-    import hashlib
-
-    digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     """Only `comm` is read: like `stat`, it takes no lock that a process in state D may hold."""
     found: dict[str, tuple[int, ...]] = dict.fromkeys(names, ())
     kept = {name[:COMM_BYTES]: name for name in names}
     for pid in filter(str.isdecimal, os.listdir(proc)):
         try:
-            name = kept.get(_head(f"{proc}/{pid}/comm", 64).removesuffix("\n"))
+            name = kept.get(beginning(f"{proc}/{pid}/comm", 64).removesuffix("\n"))
         except OSError:  # it ended
             continue
         if name is not None:
