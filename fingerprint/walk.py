@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from fingerprint.sections import is_one_collection
 from probes.kit.facts import NOT_READ, Fact, Gap, Map, Section
-from probes.kit.paths import parse_path
+from probes.kit.paths import FactPath, parse_glob
 
 S = TypeVar("S", bound=Section)
 
@@ -153,7 +153,7 @@ def value_at(section: Section, names: Names) -> Any:
 
 
 def matching(section: Section, parts: Sequence[str]) -> Iterator[Names]:
-    """Names of the values and items of a section that the parts of a glob lead to; `*` stands for any one name."""
+    """Names of the values and items of a section that the parts of a glob lead to; `*` stands for any one name or a part of one."""
     alone = is_one_collection(type(section))
     yield from _matching(getattr(section, section.__struct_fields__[0]) if alone else section, parts)
 
@@ -162,7 +162,8 @@ def _matching(at: Any, parts: Sequence[str]) -> Iterator[Names]:
     if not parts:
         yield ()
     elif isinstance(at, Map):
-        keys = [*at.items] if parts[0] == "*" else [key for key in at.items if key == parse_path(parts[0])[0]]
+        glob = parse_glob(parts[0])
+        keys = [key for key in at.items if parts[0] == "*" or glob.matches(FactPath((key,)))]
         yield from ((key, *rest) for key in keys for rest in _matching(at.items[key], parts[1:]))
     elif isinstance(at, Section):
         fields = [field for field in at.__struct_fields__ if parts[0] in ("*", field)]
