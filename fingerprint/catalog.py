@@ -63,6 +63,7 @@ class CatalogFact(msgspec.Struct, frozen=True, kw_only=True):
     follows: tuple[str, ...]
     tells: Settled | None
     trouble: bool
+    wraps_at: int
     restore: str
     renamed_from: tuple[str, ...]
 
