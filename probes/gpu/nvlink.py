@@ -1,7 +1,7 @@
 """NVLinks: how many are up, how fast, where they lead, and their errors; and the link to a CPU beside the GPU (C2C)."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from probes.gpu.asking import ENABLED, UNSUPPORTED, Device, Words
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, state, then
@@ -146,7 +146,7 @@ def sample_nvlink(device: Device) -> NvLinks:
     return NvLinks(**_traffic(device))
 
 
-def _traffic(device: Device) -> Mapping[str, Seen[int]]:
+def _traffic(device: Device) -> Mapping[str, Any]:
     """NVML counts KiB."""
     counts = {"data_tx": device.answer(DATA_TX), "data_rx": device.answer(DATA_RX)}
     return {name: then(count, lambda kib: kib << 10) for name, count in counts.items()}

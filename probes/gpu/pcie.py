@@ -152,14 +152,14 @@ class Pcie(Section):
         context=True,
         follows=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_width_current"),
     )
-    tx: Seen[int] = counter(
+    tx_bytes: Seen[int] = counter(
         "A slower link costs no more than the time that traffic takes on it: little traffic, little cost. Whether it "
         "goes to peers or to the host nothing tells",
         "NVML_FI_DEV_PCIE_COUNT_TX_BYTES",
         "B",
         wraps_at=WRAPS_AT,
     )
-    rx: Seen[int] = counter(
+    rx_bytes: Seen[int] = counter(
         "What the GPU received, as weights that are read from the host", "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", "B",
         wraps_at=WRAPS_AT,
     )  # fmt: skip
@@ -187,8 +187,8 @@ def sample_pcie(device: Device) -> Pcie:
         link_speed=then(generation, _speed),
         link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
         link_bandwidth=_bandwidth(device),
-        tx=device.answer("NVML_FI_DEV_PCIE_COUNT_TX_BYTES"),
-        rx=device.answer("NVML_FI_DEV_PCIE_COUNT_RX_BYTES"),
+        tx_bytes=device.answer("NVML_FI_DEV_PCIE_COUNT_TX_BYTES"),
+        rx_bytes=device.answer("NVML_FI_DEV_PCIE_COUNT_RX_BYTES"),
         errors=PcieErrors(replay_counter=device.answer("NVML_FI_DEV_PCIE_REPLAY_COUNTER")),
     )
 

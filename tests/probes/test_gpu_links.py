@@ -96,7 +96,7 @@ def test_what_a_link_carries_follows_from_generation_and_lanes_less_the_encoding
 def test_what_crossed_the_link_is_counted_by_the_gpu_and_sampled() -> None:
     told = gpu({field(197): 3_020_371_496, field(198): 3_893_142_392})
     for pcie in (read_pcie(told), sample_pcie(told)):
-        assert (pcie.tx, pcie.rx) == (3_020_371_496, 3_893_142_392)
+        assert (pcie.tx_bytes, pcie.rx_bytes) == (3_020_371_496, 3_893_142_392)
 
 
 # NVLink
@@ -213,7 +213,7 @@ def test_traffic_is_told_by_a_library_in_the_call_that_a_sample_makes_anyway(fak
     told = gpu({})._replace(host=fake.host())
     told.host.nvml_sample()
     pcie, links = sample_pcie(told), sample_nvlink(told)
-    assert (pcie.tx, pcie.rx, links.data_tx, links.data_rx) == (1, 2, 3 * 1024, 4 * 1024)
+    assert (pcie.tx_bytes, pcie.rx_bytes, links.data_tx, links.data_rx) == (1, 2, 3 * 1024, 4 * 1024)
     assert fake.called("nvmlDeviceGetFieldValues") == 1
 
 
@@ -222,7 +222,7 @@ def test_traffic_that_is_not_told_is_no_zero(fake_nvml: FakeNvml, code: int, gap
     """An older driver, another product, and a host that keeps these counters to root (RmProfilingAdminOnly)."""
     refused = {key: {"error": code} for key in (field(197), field(138, ALL_LINKS))}
     told = gpu({})._replace(host=fake_nvml({"system": {}, "devices": {GPU: refused}}).host())
-    assert (read_pcie(told).tx, read_nvlink(told).data_tx) == (Gap(gap), Gap(gap))  # type: ignore[arg-type]
+    assert (read_pcie(told).tx_bytes, read_nvlink(told).data_tx) == (Gap(gap), Gap(gap))  # type: ignore[arg-type]
 
 
 def test_a_pci_address_is_written_as_the_kernel_does() -> None:
