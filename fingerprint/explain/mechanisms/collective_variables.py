@@ -1,15 +1,11 @@
 """Variables of collectives and fabrics: which algorithm, which way, which memory, who takes part."""
 
-from fingerprint.explain.mechanisms.graph import Condition, Rule
+from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
 _UCX = "https://openucx.readthedocs.io/en/master/faq.html"
 
-BY_THE_KERNEL = Condition("pressure/cpu_time/softirq", "grew", "the kernel handled more packets, as over TCP it must")
-READY_AND_NO_CPU = Condition("usage/main/run_delay", "grew", "threads of the run were ready and had no CPU")
-WAITED_MORE_OFTEN = Condition("usage/main/voluntary_switches", "grew", "threads of the run waited more often")
-WRITTEN = Condition("usage/main/write_bytes", "grew", "the run wrote more to storage")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -62,7 +58,6 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "network"),
         between=True,
-        shows=(BY_THE_KERNEL,),
         breaks=True,
         usual=(1.1, 18.0),
         why="Which adapters carry the traffic between hosts, and whether straight from the GPU's memory. What NCCL "
@@ -122,7 +117,6 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "cpu time"),
         between=True,
-        shows=(WAITED_MORE_OFTEN,),
         breaks=True,
         usual=(1.1, 4.0),
         why="How torch calls the collectives: waiting on the host (fourfold, or as slow as on one GPU), checks before "
@@ -157,7 +151,6 @@ RULES: tuple[Rule, ...] = (
         name="ucx-transports",
         sees=env("UCX_* UCC_*"),
         moves=("network", "collective"),
-        shows=(BY_THE_KERNEL,),
         breaks=True,
         usual=(1.1, 2.5),
         beside=("cpu/processor/model_name",),
@@ -171,7 +164,6 @@ RULES: tuple[Rule, ...] = (
         name="rdma-libraries",
         sees=env("IBV_* MLX5_* RDMAV_* FI_* PSM3_* SHARP_* HCOLL_* CCL_* MC_* MOONCAKE_* NIXL_* GDRCOPY_*"),
         moves=("network", "collective"),
-        shows=(BY_THE_KERNEL,),
         breaks=True,
         why="The library beneath the collectives or the transfer of caches: queues, fork safety, providers, reduction "
         "in the switch.",
@@ -194,7 +186,6 @@ RULES: tuple[Rule, ...] = (
         sees=env("OMPI_MCA_* PMIX_MCA_* PRTE_MCA_* I_MPI_* MPICH_*"),
         moves=("network", "collective", "cpu time", "page placement"),
         phases=("start-up", "prefill", "decode step", "verify step", "transfer", "any work"),
-        shows=(READY_AND_NO_CPU, BY_THE_KERNEL),
         breaks=True,
         usual=(1.1, 10.0),
         why="Where ranks are bound and over what they talk; a binding to one core is the default of some launchers.",
@@ -210,7 +201,6 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "system calls", "storage"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
-        shows=(WRITTEN,),
         usual=(1.0, 1.2),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",
         confirm="Start without it; count the lines that one step writes",

@@ -1,15 +1,13 @@
 """Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
 
 from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
-from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
+from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
 _TORCH_CUDA = "https://docs.pytorch.org/docs/stable/cuda_environment_variables.html"
 _GPU_PHASES: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 
-IN_THE_DRIVER = Condition("usage/main/system", "grew", "the run spent more time in the kernel, where memory is given")
-WRITTEN = Condition("usage/main/write_bytes", "grew", "the run wrote more to storage, as a trace does")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -92,7 +90,6 @@ RULES: tuple[Rule, ...] = (
         name="injected-tools",
         sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* CUDA_ENABLE_COREDUMP* CUDA_*COREDUMP* ROCP_*"),
         moves=("launch latency", "host memory"),
-        shows=(WRITTEN,),
         usual=(1.02, 2.0),
         why="A profiler, tracer or debugger that is loaded into the process pays at every launch and copy.",
         confirm="Start without it",
@@ -152,7 +149,6 @@ RULES: tuple[Rule, ...] = (
             " XLA_PYTHON_CLIENT_* TF_FORCE_GPU_ALLOW_GROWTH TF_GPU_ALLOCATOR"
         ),
         moves=("gpu memory", "launch latency"),
-        shows=(IN_THE_DRIVER,),
         breaks=True,
         usual=(1.02, 1.5),
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "

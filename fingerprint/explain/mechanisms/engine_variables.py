@@ -1,14 +1,12 @@
 """Variables of inference engines and their kernel libraries."""
 
-from fingerprint.explain.mechanisms.collective_variables import WAITED_MORE_OFTEN
-from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
+from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _VLLM = "https://docs.vllm.ai/en/stable/configuration/env_vars/"
 _SGLANG = "https://docs.sglang.io/references/environment_variables.html"
 _STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 
-READ_BACK = Condition("usage/main/read_bytes", "grew", "the run read more from storage, where caches spill to")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -89,7 +87,6 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "wake latency", "system calls"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
-        shows=(WAITED_MORE_OFTEN,),
         breaks=True,
         usual=(1.02, 1.5),
         beside=("process/*/cgroup/cpu_max", "process/*/affinity"),
@@ -106,7 +103,6 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "host memory bandwidth", "pcie link", "network", "workload"),
         phases=("prefill", "decode step", "verify step", "host latency", "any work"),
-        shows=(READ_BACK,),
         breaks=True,
         usual=(1.1, 7.0),
         why="How large the key-value cache is, where it spills to and who shares it: prompts that are found there cost "
