@@ -8,6 +8,7 @@ from fingerprint.diff.folding import starred
 from fingerprint.explain.contract import Evidence
 from fingerprint.explain.mechanisms.graph import Condition, Rule, Sign
 from fingerprint.explain.observed import Observed, bulk, level, on_item
+from fingerprint.explain.traffic import Pair, carried, crossed, rerouted
 from fingerprint.runs.record import Distribution, Growth
 from fingerprint.words import place, quantities
 from probes.kit.paths import parse_glob, parse_path
@@ -31,7 +32,7 @@ def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed]) -
     for condition in dict.fromkeys(condition for rule in rules for condition in rule.binds):
         line = tuple(_line(change, condition, seen))
         if line:
-            holds = _HOLDS[condition.sign](change, line)
+            holds = _holds(change, condition, line, seen)
             (evidence if holds else against if holds is False else []).append(_told(line, condition, holds))
     return Bound(tuple(_once(evidence))) if evidence else Bound(against=tuple(against[:1]))
 
@@ -47,11 +48,12 @@ def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
 def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
     """What the condition is about, on the items of the change: a device's limit binds on that device."""
     items = _items(change, condition.facts)
-    paths = [on_item(condition.facts, item) for item in dict.fromkeys(items)]
-    yield from (seen[path] for path in paths if path in seen)
-    if not items:
-        glob = parse_glob(condition.facts)
-        yield from (observed for path, observed in seen.items() if glob.matches(parse_path(path)))
+    for text in dict.fromkeys(on_item(condition.facts, item) for item in items or ("",)):
+        if text in seen:
+            yield seen[text]
+        elif "*" in text:
+            glob = parse_glob(text)
+            yield from (observed for path, observed in seen.items() if glob.matches(parse_path(path)))
 
 
 def _items(change: Folded, glob: str) -> Sequence[str]:
@@ -59,7 +61,19 @@ def _items(change: Folded, glob: str) -> Sequence[str]:
     if "*" not in glob:
         return ("",)
     same = glob.partition("/")[0] == change.first.path[0]
-    return [one.item for one in change.changes if one.item] if same else ()
+    return [one.names[one.pattern.index(None)] for one in change.changes if one.item] if same else ()
+
+
+def _holds(change: Folded, condition: Condition, line: Sequence[Observed], seen: Mapping[str, Observed]) -> bool | None:
+    if condition.sign in _TRAFFIC:
+        return _TRAFFIC[condition.sign](change, [Pair(o, _other(o, condition, seen)) for o in line])
+    told = [o for o in line if max(_share(o.a), _share(o.b)) >= condition.least]
+    return _HOLDS[condition.sign](change, told)
+
+
+def _other(o: Observed, condition: Condition, seen: Mapping[str, Observed]) -> Observed | None:
+    names = zip(parse_path(o.path), condition.facts.split("/"), strict=True)
+    return seen.get(on_item(condition.of, next(name for name, part in names if part == "*")))
 
 
 def _grew(_: Folded, line: Sequence[Observed]) -> bool | None:
@@ -105,11 +119,17 @@ _HOLDS: Mapping[Sign, Callable[[Folded, Sequence[Observed]], bool | None]] = {
     "reached": _reached,
     "lower": _lower,
 }
+_TRAFFIC: Mapping[Sign, Callable[[Folded, Sequence[Pair]], bool | None]] = {
+    "carried": carried,
+    "crossed": crossed,
+    "rerouted": rerouted,
+}
 
 
 def _told(line: Sequence[Observed], condition: Condition, holds: bool | None) -> Evidence:
-    """Of several devices that which was most is told."""
+    """Of several devices, and of two directions, that which was most is told."""
     o = max(line, key=lambda o: max(_share(o.a), _share(o.b)))
+    line = [one for one in line if parse_path(one.path)[-1] == parse_path(o.path)[-1]]
     a, b = (round(_share(side), 3) for side in (o.a, o.b))
     text = starred([parse_path(o.path) for o in line])
     says = condition.says if holds else f"in neither run was it seen that {condition.says}"
@@ -122,4 +142,6 @@ def _figures(a: float, b: float, o: Observed, sign: Sign) -> str:
         return f"in {100 * a:.0f} -> {100 * b:.0f} % of the samples"
     if isinstance(o.a, Distribution):
         return quantities(a, b, o.unit)
-    return f"{a / 1e4:.3g} -> {b / 1e4:.3g} % of the time" if o.unit == "us" else f"{a:g} -> {b:g} per second"
+    if o.unit == "us":
+        return f"{a / 1e4:.3g} -> {b / 1e4:.3g} % of the time"
+    return f"{quantities(a, b, o.unit)} per second"

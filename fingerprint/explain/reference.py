@@ -21,6 +21,9 @@ SIGNS: Mapping[Sign, str] = {
     "reached": "came to the limit",
     "active": "was on while the GPU was busy",
     "lower": "was lower in the run that has the limit",
+    "carried": "is a tenth and more of",
+    "crossed": "is more than nothing",
+    "rerouted": "ceased in the run without, and there grew",
 }
 NO_BOUND = "unknown: no bound known"
 
@@ -79,7 +82,8 @@ def theme_of(rule: Rule) -> str:
 
 
 def condition(condition: Condition) -> str:
-    return f"{condition.facts} {SIGNS[condition.sign]}: {condition.says}"
+    of = f" {condition.of}" if condition.of else ""
+    return f"{condition.facts} {SIGNS[condition.sign]}{of}: {condition.says}"
 
 
 def bound(bound: Bound | None) -> str:

@@ -114,13 +114,13 @@ def test_what_makes_a_rule_bind_is_a_counter_or_telemetry() -> None:
 
 
 def test_a_condition_suits_its_fact() -> None:
-    """Only a counter grows, and only telemetry comes to a limit, is active or is lower."""
+    """Only a counter grows or has crossed a link, and only telemetry comes to a limit, is active or is lower."""
     wrong = [
         f"{one.name}: {condition.facts} {condition.sign}"
         for one in rules()
         for condition in (*one.binds, *one.shows)
         for fact in catalog.find(condition.facts)
-        if (fact.kind == "counter") is not (condition.sign == "grew")
+        if (fact.kind == "counter") is not (condition.sign in ("grew", "carried", "crossed", "rerouted"))
     ]
     assert wrong == []
 

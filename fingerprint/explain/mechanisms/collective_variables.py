@@ -1,5 +1,6 @@
 """Variables of collectives and fabrics: which algorithm, which way, which memory, who takes part."""
 
+from fingerprint.explain.mechanisms.gpu_links import REROUTED
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.mechanisms.variables import env
 
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
         name="nccl-peer-access",
         sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_IGNORE_DISABLED_P2P NCCL_LEGACY_CUDA_REGISTER"),
         moves=("collective", "nvlink", "pcie link"),
+        shows=REROUTED,
         between=True,
         breaks=True,
         usual=(1.1, 4.0),

@@ -1,6 +1,7 @@
 """The GPU's driver: versions, options, libraries and daemons."""
 
 from fingerprint.explain.mechanisms.gpu_clocks import SM_LOWER
+from fingerprint.explain.mechanisms.gpu_links import REROUTED
 from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
 from fingerprint.explain.mechanisms.graph import Phase, Rule
 
@@ -200,6 +201,7 @@ RULES: tuple[Rule, ...] = (
             "driver/fabricmanager/settings/*",
         ),
         moves=("nvlink", "collective", "availability"),
+        shows=REROUTED,
         between=True,
         breaks=True,
         usual=(1.2, 4.0),

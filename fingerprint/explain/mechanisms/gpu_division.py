@@ -1,5 +1,6 @@
 """A GPU that is divided or shared: MIG, virtual GPUs and their licences, MPS, and who may use it at all."""
 
+from fingerprint.explain.mechanisms.gpu_links import REROUTED
 from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
 from fingerprint.explain.mechanisms.graph import Bound, Rule
 
@@ -13,6 +14,7 @@ RULES: tuple[Rule, ...] = (
         name="mig-mode",
         sees=("gpu/*/mig/mode_current",),
         moves=("collective", "nvlink", "gpu compute", "gpu memory", "availability"),
+        shows=REROUTED,
         breaks=True,
         usual=(1.2, 8.0),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/mig/instances"),

@@ -1,6 +1,6 @@
 """Between host and GPU, and between GPUs: PCI Express, NVLink, fabric, peer access, nearness."""
 
-from fingerprint.explain.mechanisms.graph import Bound, Rule
+from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule
 
 NVML = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html"
 FABRIC = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
@@ -8,12 +8,32 @@ XID = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 NO_LINK_NEEDED = "One GPU that holds all its weights moves nothing over it."
 BY_OTHER_WAYS = ("gpu/*/nvlink/active", "gpu/*/peers/*/p2p_read")
 
+LOADED = (
+    Condition(
+        facts="gpu/*/pcie/*_bytes",
+        sign="carried",
+        of="gpu/*/pcie/link_bandwidth",
+        says="the link carried a tenth and more of what it can",
+    ),
+)
+CROSSED = (Condition(facts="gpu/*/nvlink/data_*", sign="crossed", says="anything crossed NVLink"),)
+REROUTED = (
+    Condition(
+        facts="gpu/*/nvlink/data_tx",
+        sign="rerouted",
+        of="gpu/*/pcie/tx_bytes",
+        says="NVLink fell silent, and more crossed PCIe there than in the other run",
+    ),
+)
+"""Whether what crosses PCIe goes to a peer or through the host's memory no counter tells."""
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="pcie-generation",
         sees=("gpu/*/pcie/link_gen_current", "gpu/*/pcie/link_gen_max"),
         moves=("pcie link", "collective"),
         way="more helps",
+        binds=LOADED,
         breaks=True,
         usual=(1.1, 4.0),
         bound=Bound("observed", "gpu/*/pcie/link_speed", "at most as the speed of a lane under load"),
@@ -33,6 +53,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/pcie/link_speed",),
         moves=("pcie link", "collective"),
         way="more helps",
+        binds=LOADED,
         breaks=True,
         usual=(1.1, 4.0),
         bound=Bound("ratio", "gpu/*/pcie/link_speed", "at most as the speed of a lane"),
@@ -46,6 +67,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/pcie/link_width_current", "gpu/*/pcie/link_width_max"),
         moves=("pcie link", "collective"),
         way="more helps",
+        binds=LOADED,
         usual=(1.1, 4.0),
         bound=Bound("ratio", "gpu/*/pcie/link_width_current", "at most as the lanes"),
         beside=BY_OTHER_WAYS,
@@ -134,6 +156,8 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/active", "gpu/*/nvlink/link_count", "gpu/*/nvlink/links"),
         moves=("nvlink", "collective"),
         way="more helps",
+        binds=CROSSED,
+        shows=REROUTED,
         breaks=True,
         usual=(1.05, 4.0),
         beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
@@ -152,6 +176,8 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/nvlink/links/*/remote_pci",
         ),
         moves=("nvlink", "collective"),
+        binds=CROSSED,
+        shows=REROUTED,
         breaks=True,
         usual=(1.05, 4.0),
         beside=("gpu/*/fabric/state",),
@@ -165,6 +191,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/speed", "gpu/*/nvlink/links/*/speed"),
         moves=("nvlink", "collective"),
         way="more helps",
+        binds=CROSSED,
         usual=(1.0, 1.5),
         why="A ring runs at the pace of its slowest link, and links of one GPU may be trained at unlike speeds; one "
         "lane of one link was worth 0.3 % of a collective over all.",
@@ -175,6 +202,7 @@ RULES: tuple[Rule, ...] = (
         name="nvlink-power-mode",
         sees=("gpu/*/nvlink/bandwidth_mode", "driver/nvml/nvlink_bw_mode"),
         moves=("nvlink", "collective"),
+        binds=CROSSED,
         why="A reduced mode puts lanes to sleep to save power: less bandwidth for every collective, and no error.",
         confirm="nvidia-smi nvlink -gBwMode; nvidia-smi nvlink -sBwMode FULL, and repeat",
         sources=(NVML,),
@@ -205,6 +233,7 @@ RULES: tuple[Rule, ...] = (
         name="fabric-state",
         sees=("gpu/*/fabric/state", "gpu/*/fabric/status"),
         moves=("availability", "nvlink", "collective"),
+        shows=REROUTED,
         breaks=True,
         usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "driver/daemons/nvidia-fabricmanager/running"),
@@ -222,6 +251,7 @@ RULES: tuple[Rule, ...] = (
         name="fabric-health",
         sees=("gpu/*/fabric/health/*",),
         moves=("nvlink", "collective", "availability"),
+        shows=REROUTED,
         breaks=True,
         beside=("gpu/*/nvlink/active",),
         why="Fewer links into the fabric than there should be, routes that are made anew, no partition or no manager "
@@ -242,6 +272,7 @@ RULES: tuple[Rule, ...] = (
         name="peer-access",
         sees=("gpu/*/peers/*/p2p_read", "gpu/*/peers/*/p2p_write"),
         moves=("collective",),
+        shows=REROUTED,
         breaks=True,
         usual=(1.1, 10.0),
         beside=(
@@ -267,6 +298,8 @@ RULES: tuple[Rule, ...] = (
         name="peer-nvlink",
         sees=("gpu/*/peers/*/p2p_nvlink",),
         moves=("nvlink", "collective"),
+        binds=CROSSED,
+        shows=REROUTED,
         usual=(1.2, 4.0),
         beside=("gpu/*/nvlink/active",),
         why="Whether this pair is joined by NVLink or by PCIe: PHB in its place made 6 h of work take 24.",

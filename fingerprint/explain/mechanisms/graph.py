@@ -58,6 +58,9 @@ Sign = Literal[
     "reached",  # telemetry came to the limit
     "active",  # a flag was on in some share of the busy samples
     "lower",  # telemetry was lower in the run in which the limit is
+    "carried",  # a link had traffic enough, of what it can carry, to be waited for
+    "crossed",  # anything crossed a link at all: that nothing did speaks against it, and that something did for nothing
+    "rerouted",  # traffic ceased in the run without the way, and grew there on another
 ]
 
 
@@ -65,11 +68,15 @@ class Condition(msgspec.Struct, frozen=True):
     """What must be seen in the run for a rule to bind.
 
     facts: a glob of counters or telemetry, on the same item where both globs have `*` for it. says: in words.
+    of: what `carried` and `rerouted` hold it against, on the same item: the most that it can be, or the other way.
+    least: of what grew, in its unit and a second: below it a host at rest differs from itself by as much.
     """
 
     facts: str
     sign: Sign
     says: str
+    of: str = ""
+    least: float = 0.0
 
 
 class Bound(msgspec.Struct, frozen=True):
