@@ -6,6 +6,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from benchmarks.incidents.machines import copied, standing
+from benchmarks.incidents.programs import started
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of
 from benchmarks.incidents.rows import Facts, Incident, Number
 from benchmarks.incidents.sampling import (
@@ -14,6 +15,7 @@ from benchmarks.incidents.sampling import (
     add,
     count_on,
     facts_of_place,
+    fit,
     gpu_samples,
     grown,
     host_samples,
@@ -32,13 +34,15 @@ NOISE = 0.004
 """Of a metric from start to start, as a share."""
 BEGAN = 1_760_000_000 * 10**9
 EXIT_STATUS = "exit_status"
+MAIN = Key("process", "main")
 
 
 class Changed(NamedTuple):
-    """facts: a change by itself, applied as one. origin: of which row, or whose capture."""
+    """facts: a change by itself, applied as one. origin: of which row, or whose capture. program: of a row's."""
 
     origin: str
     facts: Facts
+    program: tuple[str, ...] = ()
 
 
 class Runs(NamedTuple):
@@ -52,9 +56,11 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
     sides = []
     for side in (0, 1):
         sections = copied(standing(incident.machine))
+        sections[MAIN].update(started(incident.program))
         samples = {**host_samples(random), **gpu_samples(sections, random)}
         for facts in every:
             _apply(sections, samples, facts, side)
+        fit(samples, sections, random)
         for item in incident.seen if seen else ():
             add(samples, sections, item.fact, (item.before, item.after)[side], random)
         sides.append(_subject("AB"[side], sections, samples, _numbers(incident.metric, side, random)))
@@ -115,7 +121,7 @@ def _reading(key: Key, section: Plain) -> Reading:
 def _run(name: str, attempt: int, metrics: Iterable[Metric], sections: Sections, samples: Samples) -> Run:
     metrics = tuple(metrics)
     status = next(int(metric.samples[0]) for metric in metrics if metric.name == EXIT_STATUS)
-    argv = ("python3", *_arguments(sections))
+    argv = tuple(_argv(sections[MAIN]))
     opened = Opened(
         at=BEGAN, name=f"run-{name}", attempt=attempt, benchmark="b", host="host",
         opener=Opener(pid=1, start_ticks=1, boot_id="boot"), argv=argv,
@@ -135,6 +141,7 @@ def _run(name: str, attempt: int, metrics: Iterable[Metric], sections: Sections,
     return fold(f"01{name}{attempt}", (opened, *told))
 
 
-def _arguments(sections: Sections) -> Iterator[str]:
-    for flag, values in sections[Key("process", "main")]["flags"]["items"].items():
+def _argv(process: Plain) -> Iterator[str]:
+    yield from (process["argv0"], *process["operands"])
+    for flag, values in process["flags"]["items"].items():
         yield from (flag, *values)

@@ -46,6 +46,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row.
 
     machine   that of `machines` which is most like the one of the incident
+    program   the command that ran, of the kind that the source names, without the flags that changed
     trigger   the change that must rank first: any of its facts. Empty: no probe can see it
     also      what changed too and was not the cause; where both values are equal, what held on that machine
     decisive  facts that did not change, and without which the trigger would have done nothing
@@ -57,6 +58,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confirmed_by: Literal["fix verified", "maintainer", "reporter", "plausible"]
     visibility: str
     machine: str
+    program: tuple[str, ...]
     metric: Number
     trigger: Facts = {}
     also: Facts = {}
