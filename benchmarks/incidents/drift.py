@@ -1,7 +1,7 @@
 """What else changed between two runs: captures of machines on which nobody looked for a cause, and other incidents'
 triggers, at least half of it with a way to the number of the row."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 
 from benchmarks.incidents.machines import MACHINES, standing
 from benchmarks.incidents.pairs import Changed
+from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
 from benchmarks.incidents.putting import Sections, places
 from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
 from benchmarks.incidents.sampling import facts_of_place
@@ -33,25 +34,46 @@ def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
     there = [random.choice(alike) for alike in pool(incident.id)]
     there = [change for change in there if _fits(change, incident, sections)]
     random.shuffle(there)
-    leading = [change for change in there if leads(change, incident.metric)][:LEADING]
-    others = [change for change in there if change not in leading]
-    chosen = _apart([*leading, *others], sections)[:CHANGES]
-    while share_that_leads(chosen, incident) < HALF and any(not leads(change, incident.metric) for change in chosen):
-        chosen.remove(next(change for change in reversed(chosen) if not leads(change, incident.metric)))
+    there = _apart(there, sections)
+    leading = _leading(there, incident.metric)
+    others = [change for change in there if not leads(change, incident.metric)]
+    chosen = [*leading, *others][:CHANGES]
+    while chosen and share_that_leads(chosen, incident) < HALF:
+        chosen.remove(min(reversed(chosen), key=lambda change: share_that_leads([change], incident)))
     return tuple(chosen)
+
+
+def _leading(changes: Sequence[Changed], metric: Number) -> list[Changed]:
+    """At most half of them other rows' triggers, where captures offer enough: a pool of causes does not stand for what
+    drifts by itself."""
+    leading = [change for change in changes if leads(change, metric)]
+    captured = [change for change in leading if not change.program]
+    borrowed = [change for change in leading if change.program]
+    taken = captured[: LEADING - min(len(borrowed), LEADING // 2)]
+    return [*taken, *borrowed[: LEADING - len(taken)]]
 
 
 @cache
 def pool(apart_from: str) -> tuple[tuple[Changed, ...], ...]:
-    """Those about the same facts together: how often a fact was a cause says nothing of how often it drifts. A counter
-    of trouble that grew is no drift, but an event."""
-    told = msgspec.json.Decoder(dict[str, Any]).decode_lines((DATA / "drift.jsonl").read_bytes())
-    captured = [Changed(each["from"], {path: tuple(pair) for path, pair in each["facts"].items()}) for each in told]
-    triggers = [Changed(row.id, row.trigger) for row in incidents() if row.id != apart_from and _is_state(row)]
-    alike: dict[frozenset[str], list[Changed]] = {}
-    for change in (*captured, *triggers):
-        alike.setdefault(frozenset(change.facts), []).append(change)
-    return tuple(map(tuple, alike.values()))
+    """Those that share a fact together: neither how often one was a cause nor how many captures tell of it says how
+    often it drifts. A counter of trouble that grew is no drift, but an event."""
+    alike: list[list[Changed]] = []
+    for change in (*_captured(), *_triggers(apart_from)):
+        shared = [others for others in alike if any(change.facts.keys() & other.facts.keys() for other in others)]
+        alike = [others for others in alike if others not in shared]
+        alike.append([*(other for others in shared for other in others), change])
+    return tuple(map(tuple, alike))
+
+
+def _captured() -> Iterator[Changed]:
+    for each in msgspec.json.Decoder(dict[str, Any]).decode_lines((DATA / "drift.jsonl").read_bytes()):
+        yield Changed(each["from"], {path: tuple(pair) for path, pair in each["facts"].items()})
+
+
+def _triggers(apart_from: str) -> Iterator[Changed]:
+    for row in incidents():
+        if row.id != apart_from and _is_state(row):
+            yield Changed(row.id, row.trigger, row.program)
 
 
 def _is_state(row: Incident) -> bool:
@@ -62,12 +84,19 @@ def _is_state(row: Incident) -> bool:
 def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
-    if any(path.startswith(foreign) for path in change.facts):
+    if any(path.startswith(foreign) for path in change.facts) or not _is_read(change, incident.program):
         return False
     if INFERRED in change.facts and any(seen.fact.startswith(CLOCKS) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)
+
+
+def _is_read(change: Changed, program: Sequence[str]) -> bool:
+    """What was set for one program drifts on no other one, and what an interpreter is on none that is compiled."""
+    if any(path.startswith(OF_A_PROGRAM) for path in change.facts):
+        return not change.program or name_of(change.program) == name_of(program)
+    return is_interpreted(program) or not any(path.startswith(OF_AN_INTERPRETER) for path in change.facts)
 
 
 def _apart(changes: Sequence[Changed], sections: Sections) -> list[Changed]:

@@ -5,9 +5,10 @@ from random import Random
 
 import pytest
 
-from benchmarks.incidents.drift import HALF, about, drift, pool
+from benchmarks.incidents.drift import HALF, LEADING, about, drift, leads, pool
 from benchmarks.incidents.machines import MACHINES, copied, standing
 from benchmarks.incidents.pairs import Changed, runs_of
+from benchmarks.incidents.programs import OF_A_PROGRAM, name_of, started
 from benchmarks.incidents.putting import places, put, value
 from benchmarks.incidents.rows import Incident, blind, incidents, outside
 from benchmarks.incidents.scores import Answer, Rate, answers, scores
@@ -15,10 +16,10 @@ from fingerprint.diff.compare import compare
 
 FLOORS = {
     "strong_top1": 0.40, "strong_top3": 0.59, "all_top1": 0.37, "all_top3": 0.62,
-    "null_abstains": 1.0, "removed_abstains": 1.0, "decisive_shown": 0.6,
+    "null_abstains": 1.0, "removed_abstains": 0.96, "decisive_shown": 0.6,
 }  # fmt: skip
 """May only rise: two pairs below what one drift of each row reaches today, as a rule that is new draws other drifts."""
-CEILINGS = {"drift_likely": 0.0, "blind_likely": 0.0}
+CEILINGS = {"drift_likely": 0.04, "blind_likely": 0.0}
 LIKELY = 0.8
 """Of what is called likely, at least so much is the trigger; and more than of what is called possible, and so on."""
 ROWS = (*incidents(), *blind())
@@ -72,6 +73,45 @@ def test_no_drift_says_anything_of_the_facts_of_its_row(row: Incident) -> None:
     assert changes
     assert not ours & {*theirs}
     assert len(theirs) == len({*theirs})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_other_rows_triggers_are_at_most_half_of_the_drift_that_leads_to_the_number(row: Incident) -> None:
+    leading = [change for change in drift(row, Random(row.id)) if leads(change, row.metric)]
+    assert sum(bool(change.program) for change in leading) <= LEADING // 2 < len(leading)
+
+
+def test_a_flag_or_variable_of_another_row_drifts_on_the_program_that_it_was_set_for() -> None:
+    set_for = {
+        (name_of(change.program), name_of(row.program))
+        for row in ROWS
+        for change in drift(row, Random(row.id))
+        if change.program and any(path.startswith(OF_A_PROGRAM) for path in change.facts)
+    }
+    assert set_for
+    assert all(theirs == ours for theirs, ours in set_for)
+
+
+def test_what_drifts_on_a_machine_comes_from_captures_that_say_what_they_are_of() -> None:
+    captured = [change for alike in pool("") for change in alike if not change.program]
+    assert len(captured) >= 60
+    assert all(change.origin.startswith("two ") for change in captured)
+    assert all(before != after for change in captured for before, after in change.facts.values())
+
+
+@pytest.mark.parametrize(
+    ("argv", "name", "flags"),
+    [
+        (("/opt/venv/bin/python3", "/opt/venv/bin/vllm", "serve", "m", "--tp", "2"), "vllm", {"--tp": ["2"]}),
+        (("/usr/bin/python3", "-m", "sglang.launch_server"), "sglang", {"-m": ["sglang.launch_server"]}),
+        (("/usr/bin/python3", "train.py"), "train.py", {}),
+        (("/usr/local/bin/llama-server", "-m", "m.gguf"), "llama-server", {"-m": ["m.gguf"]}),
+    ],
+)
+def test_a_command_is_told_as_its_process_would_be(argv: tuple[str, ...], name: str, flags: object) -> None:
+    told = started(argv)
+    assert (name_of(argv), told["flags"]["items"]) == (name, flags)
+    assert ("interpreter" in told) is (name == "llama-server")
 
 
 def test_the_same_seed_gives_the_same_drift() -> None:
