@@ -12,6 +12,9 @@ _COMPACTED = (
     Condition(facts="memory/vmstat/compact_fail", sign="grew", says="compaction found no room for a huge page"),
     Condition(facts="memory/vmstat/pgmigrate_success", sign="grew", says="pages were moved"),
 )
+_NONE_LEFT = (
+    Condition(facts="memory/vmstat/htlb_buddy_alloc_fail", sign="grew", says="huge pages were asked for in vain"),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -24,6 +27,7 @@ RULES: tuple[Rule, ...] = (
             Condition(facts="memory/vmstat/thp_fault_fallback", sign="grew", says="faults wanted huge pages in vain"),
             Condition(facts=f"{_MODE}/sizes/*/anon_fault_alloc", sign="grew", says="faults got folios of this size"),
         ),
+        usual=(1.05, 2.9),
         beside=(f"{_MODE}/defrag",),
         why="Fewer faults while memory is first touched and fewer misses of the translation buffer: 1.8 to 2.9x where "
         "the host computes. Where a model is larger than memory and is paged from disk they cost as much (3.5 to 2.0 "
@@ -40,6 +44,7 @@ RULES: tuple[Rule, ...] = (
             *_COMPACTED[:2],
             Condition(facts="memory/vmstat/thp_fault_fallback", sign="grew", says="faults wanted huge pages in vain"),
         ),
+        usual=(1.02, 2.0),
         beside=(f"{_MODE}/enabled",),
         why="`always` makes a fault wait until a huge page has been put together, `never` gives it small ones.",
         confirm="echo defer > /sys/kernel/mm/transparent_hugepage/defrag, then the same run; compact_stall must stand "
@@ -50,6 +55,7 @@ RULES: tuple[Rule, ...] = (
         name="shared-huge-pages",
         sees=(f"{_MODE}/shmem_enabled", f"{_MODE}/sizes/*/shmem_enabled"),
         moves=("page size",),
+        usual=(1.0, 1.2),
         why="Buffers in /dev/shm and memfd, through which workers hand tensors to each other, are touched with fewer "
         "faults and misses.",
         confirm="ShmemHugePages in /proc/meminfo during both runs",
@@ -59,6 +65,7 @@ RULES: tuple[Rule, ...] = (
         name="huge-zero-pages",
         sees=(f"{_MODE}/use_zero_page", f"{_MODE}/shrink_underused"),
         moves=("page size", "host memory"),
+        usual=(1.0, 1.1),
         why="Whether memory that was read but not written, or holds mostly zeros, is kept huge: memory saved against "
         "faults at the next write.",
         confirm="thp_split_page in /proc/vmstat during both runs; write the other run's value",
@@ -72,6 +79,7 @@ RULES: tuple[Rule, ...] = (
             Condition(facts=f"{_MODE}/khugepaged/full_scans", sign="grew", says="khugepaged scanned during the run"),
             Condition(facts=f"{_MODE}/khugepaged/pages_collapsed", sign="grew", says="it made huge pages"),
         ),
+        usual=(1.0, 1.2),
         beside=(f"{_MODE}/enabled",),
         why="How soon memory that is long in use becomes huge, and how much of a core, of memory and of stalls while "
         "pages are moved that takes.",
@@ -87,6 +95,9 @@ RULES: tuple[Rule, ...] = (
             "memory/vm/hugetlb_shm_group",
         ),
         moves=("page size", "host memory"),
+        shows=_NONE_LEFT,
+        breaks=True,
+        usual=(1.02, 2.0),
         why="Who asks for them gets them at once or falls back to small pages; all others have that much less memory, "
         "page cache included. A rank bound to a node without any gets remote ones.",
         confirm="HugePages_Free and HugePages_Rsvd during both runs: whether the program uses the pool at all",
@@ -97,6 +108,7 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/vm/hugetlb_optimize_vmemmap",),
         moves=("host memory",),
         phases=("start-up", "any work"),
+        usual=(1.0, 1.1),
         beside=("memory/hugepages/*/nr_hugepages",),
         why="Freeing the structs of huge pages saves 1.6 % of them and makes each page slower to get and give back.",
         confirm="sysctl -w vm.hugetlb_optimize_vmemmap=0, make the pool anew, start again",
@@ -112,6 +124,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("page size", "host memory"),
         binds=_COMPACTED,
+        usual=(1.02, 1.5),
         why="Pages are moved to make room for huge ones; a thread that touches one meanwhile waits, locked memory "
         "included.",
         confirm="sysctl -w vm.compaction_proactiveness=0, then the same run; compact_stall must stand still",
@@ -122,6 +135,7 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/vm/enable_soft_offline",),
         moves=("page size",),
         binds=(Condition(facts="memory/vmstat/thp_split_page", sign="grew", says="huge pages were broken up"),),
+        usual=(1.0, 1.1),
         why="Pages with correctable errors are emptied and taken away, and the huge page around one is broken up.",
         confirm="HardwareCorrupted in /proc/meminfo; rasdaemon's list of page-offline events",
         sources=(_VM,),
@@ -130,6 +144,7 @@ RULES: tuple[Rule, ...] = (
         name="address-layout",
         sees=("memory/vm/legacy_va_layout", "process/*/personality"),
         moves=("page size", "host memory bandwidth"),
+        usual=(1.0, 1.1),
         why="Where mappings lie decides which can be huge and which lines and translations get in each other's way: it "
         "moves a tight loop of the host by percents, from start to start.",
         confirm="setarch -R COMMAND five times against five plain starts",

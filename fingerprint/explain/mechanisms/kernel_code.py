@@ -1,12 +1,13 @@
 """The kernel as code: which one runs, what it was booted with, and what it adds to every call."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
 
 PARAMETERS = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 PUGET = (
     "https://www.pugetsystems.com/labs/hpc/"
     "intel-cpu-flaw-kernel-patch-effects-gpu-compute-tensorflow-caffe-and-lmdb-database-creation-1093/"
 )
+IN_KERNEL = (Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),)
 
 RULES = (
     Rule(
@@ -25,7 +26,9 @@ RULES = (
             "gpu memory",
             "pcie link",
         ),
-        beside=("driver/module/version", "kernel/cmdline"),
+        breaks=True,
+        usual=(1.02, 5.0),
+        beside=("driver/module/version", "kernel/cmdline/preempt"),
         why="Another kernel is another scheduler, memory manager, network stack and set of drivers, and modules "
         "outside the tree are built anew for it: one commit in a GPU driver cost 42x, with the container image "
         "unchanged.",
@@ -41,6 +44,7 @@ RULES = (
         name="live-patches",
         sees=("kernel/livepatches",),
         moves=("system calls", "cpu time"),
+        usual=(1.0, 1.2),
         why="Functions of the running kernel are replaced under an unchanged release: each call of one takes a detour "
         "through ftrace, and mitigations of new attacks come this way.",
         confirm="`echo 0 > /sys/kernel/livepatch/NAME/enabled`, measure, and enable it again.",
@@ -48,7 +52,7 @@ RULES = (
     ),
     Rule(
         name="kernel-command-line",
-        sees=("kernel/cmdline",),
+        sees=("kernel/cmdline", "kernel/cmdline/*"),
         moves=(
             "pcie link",
             "collective",
@@ -61,6 +65,8 @@ RULES = (
             "page size",
             "host memory",
         ),
+        breaks=True,
+        usual=(1.02, 2.6),
         beside=("cpu/mitigations/*", "cpu/isolated", "cpu/nohz_full", "cpu/idle/driver", "gpu/*/pcie/numa_node"),
         why="Options of the boot hold until the next: iommu= and pci= decide whether GPUs reach each other directly "
         "(hangs, or 8 against 21 GB/s), isolcpus= and nohz_full= who runs where, intel_idle.max_cstate= how fast a "
@@ -81,6 +87,7 @@ RULES = (
         moves=("system calls",),
         way="less helps",
         phases=("start-up", "host latency", "any work"),
+        usual=(1.0, 1.1),
         why="Each security module is asked at every open, map, exec and socket call, and some walk a path or look up a "
         "label for it: felt by a start that opens 100,000 files, hardly by a running server.",
         confirm="`perf trace -s COMMAND` for the time in open and mmap; boot with `lsm=` as in the other run.",
@@ -90,6 +97,8 @@ RULES = (
         name="filter-programs",
         sees=("kernel/sysctl/net/core/bpf_jit_enable", "kernel/sysctl/net/core/bpf_jit_harden"),
         moves=("system calls", "network"),
+        shows=IN_KERNEL,
+        usual=(1.02, 2.0),
         beside=("process/*/seccomp",),
         why="Seccomp filters, packet filters and tracers are BPF programs. Interpreted instead of compiled, or "
         "hardened, each run is longer, and a container's filter runs at every system call: the default filter alone "
@@ -105,6 +114,7 @@ RULES = (
         sees=("kernel/sysctl/kernel/randomize_va_space",),
         moves=("page size", "host memory bandwidth"),
         phases=("host latency", "start-up", "any work"),
+        usual=(1.0, 1.05),
         beside=("process/*/personality",),
         why="With random layout each start puts code, heap and stack elsewhere, so that cache sets and huge-page "
         "alignment differ from start to start; without it all starts are alike, for better or worse. It widens the "
@@ -116,7 +126,8 @@ RULES = (
         name="split-locks",
         sees=("kernel/sysctl/kernel/split_lock_mitigate",),
         moves=("cpu time",),
-        beside=("kernel/cmdline", "cpu/processor/model_name"),
+        usual=(1.5, 10.0),
+        beside=("kernel/cmdline/split_lock_detect", "cpu/processor/model_name"),
         why="An atomic operation that crosses a cache line locks the bus for all cores. With mitigation its thread is "
         "made to wait 10 ms and to run alone: the offender collapses, its neighbours do not suffer. Programs without "
         "such operations notice nothing.",
@@ -129,6 +140,7 @@ RULES = (
         moves=("collective", "host memory bandwidth"),
         way="less helps",
         phases=("transfer", "start-up", "any work"),
+        usual=(1.1, 2.0),
         why="MPI, UCX and libfabric's shared memory read another worker's memory directly where they may trace it; "
         "from scope 1 on they may not, and large messages between processes of one host are copied twice, through "
         "shared memory.",

@@ -19,6 +19,7 @@ RULES = (
                 facts="kernel/sysctl/fs/files_open", sign="reached", says="as many files were open as the host may"
             ),
         ),
+        breaks=True,
         why="Above it nobody on the host opens a file or accepts a connection: servers refuse clients (ENFILE).",
         confirm="`cat /proc/sys/fs/file-nr` during the run: the first number against the third.",
         sources=(FS,),
@@ -28,6 +29,7 @@ RULES = (
         sees=("kernel/sysctl/fs/nr_open",),
         moves=("availability",),
         way="more helps",
+        breaks=True,
         beside=("process/*/limits/*",),
         why="No process may raise its own limit of open files above it: a service that asks for more does not start, "
         "or goes on with fewer connections.",
@@ -42,6 +44,8 @@ RULES = (
         binds=(
             Condition(facts="kernel/sysctl/fs/aio_nr", sign="reached", says="all asynchronous requests were set aside"),
         ),
+        breaks=True,
+        usual=(1.1, 4.0),
         why="io_setup() fails above it (EAGAIN), and a loader that puts up with that reads one block after another: "
         "weights come slower, and so do tensors that are offloaded to NVMe through libaio.",
         confirm="`cat /proc/sys/fs/aio-nr` during the run; `sysctl -w fs.aio-max-nr=1048576`.",
@@ -53,6 +57,8 @@ RULES = (
         moves=("storage", "system calls"),
         way="less helps",
         phases=("start-up", "host latency", "any work"),
+        breaks=True,
+        usual=(1.02, 1.5),
         why="Where io_uring is refused, loaders and servers built on it fall back to thread pools or plain calls: more "
         "switches for each read. Programs that never used it notice nothing.",
         confirm="`sysctl -w kernel.io_uring_disabled=0`; `strace -fc -e io_uring_setup COMMAND` tells who asks.",
@@ -64,6 +70,7 @@ RULES = (
         moves=("system calls",),
         way="more helps",
         phases=("start-up", "host latency", "any work"),
+        usual=(1.0, 1.3),
         why="Workers hand over data in pieces of a pipe's size; who has used up the soft allowance gets pipes of one "
         "or two pages, and a switch between writer and reader for every few KiB.",
         confirm="`perf stat -e context-switches -p PID -- sleep 10` with the allowance raised or as root.",
@@ -75,6 +82,7 @@ RULES = (
         moves=("availability", "cpu time"),
         way="more helps",
         phases=("start-up", "host latency", "any work"),
+        breaks=True,
         why="Without a watch, reloaders and log readers poll the file system or stop, and container runtimes do not "
         "start (ENOSPC, EMFILE). The GPU's work itself never asks for one.",
         confirm="`grep -c inotify /proc/*/fdinfo/* | grep -v :0` counts them; raise the limit and start again.",
@@ -86,6 +94,7 @@ RULES = (
         moves=("availability",),
         way="more helps",
         phases=("host latency", "any work"),
+        breaks=True,
         why="A server cannot wait for more connections than that: further clients are turned away (ENOSPC). Millions "
         "by default, so that it is rarely met.",
         confirm="`grep -c tfd: /proc/PID/fdinfo/*` during the run, summed, against the limit.",
@@ -101,6 +110,7 @@ RULES = (
         ),
         moves=("availability", "collective"),
         phases=("start-up", "transfer", "any work"),
+        breaks=True,
         why="System V segments and semaphores above these limits are refused, leftovers of killed jobs among those "
         "counted: MPI, databases and old runtimes fail at start or take a slower transport. /dev/shm has nothing to do "
         "with it.",
@@ -115,6 +125,7 @@ RULES = (
         binds=(
             Condition(facts="pressure/load/threads", sign="reached", says="the host had as many threads as it may"),
         ),
+        breaks=True,
         beside=("process/*/cgroup/pids_max", "process/*/limits/*"),
         why="Above it no worker and no pool starts (EAGAIN). 32,768 on small hosts: leaked workers and pools of "
         "hundreds of threads for each GPU get there.",

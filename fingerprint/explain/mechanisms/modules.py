@@ -1,8 +1,26 @@
 """Kernel modules: the drivers that are loaded, the code they are of, and what they were told."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
 
 PARAMETERS = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
+IN_KERNEL = (Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),)
+SLOWER = (
+    Condition(facts="gpu/*/clocks/sm", sign="lower", says="GPUs at work ran at a lower clock"),
+    Condition(facts="cpu/frequency/median", sign="lower", says="the CPUs ran at a lower clock"),
+)
+PEER_ERRORS = (
+    Condition(facts="driver/kernel_log/peermem_errors", sign="grew", says="the module lost track of a buffer"),
+)
+PCIE_ERRORS = (
+    Condition(facts="driver/kernel_log/aer_errors", sign="grew", says="devices reported errors of PCI Express"),
+)
+MISMATCHED = (
+    Condition(
+        facts="driver/kernel_log/api_mismatches",
+        sign="grew",
+        says="programs with a library of another version than the module were turned away",
+    ),
+)
 
 RULES = (
     Rule(
@@ -14,6 +32,10 @@ RULES = (
         ),
         moves=("network", "collective"),
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
+        shows=PEER_ERRORS,
+        between=True,
+        breaks=True,
+        usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
         why="Without a peer memory module (or dma-buf) the network card cannot reach GPU memory, and transfers between "
         "hosts go through the host's, silently: 180 against 10 GB/s. The module on one of two nodes is not enough, and "
@@ -31,6 +53,7 @@ RULES = (
         sees=("kernel/modules/nvidia_fs/**",),
         moves=("storage", "pcie link"),
         phases=("start-up", "transfer", "any work"),
+        usual=(1.1, 3.0),
         why="With nvidia_fs files are read straight into GPU memory; without it cuFile goes on in its compatible mode, "
         "through a buffer in host memory, and says so only in its log.",
         confirm="`gdscheck -p`, and `cat /proc/driver/nvidia-fs/stats` before and after the run.",
@@ -58,12 +81,15 @@ RULES = (
             "pcie link",
             "collective",
         ),
+        shows=MISMATCHED,
+        breaks=True,
+        usual=(1.05, 7.0),
         beside=("driver/module/version", "kernel/release"),
         why="The GPU's driver: another build under the same version string has opened peer access between GPUs (114 "
         "against 125 tok/s), one from another package took 80 tok/s to 12, and a parameter decides on firmware and "
         "idling.",
         confirm="`modinfo -F srcversion nvidia` against /sys/module/nvidia/srcversion; load the other run's module.",
-        confirmed=5,
+        confirmed=4,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/91",
             "https://github.com/ROCm/legacy-rocm-build/issues/4868",
@@ -90,6 +116,8 @@ RULES = (
             "kernel/modules/knem/**",
         ),
         moves=("network", "collective"),
+        breaks=True,
+        usual=(1.05, 18.0),
         why="Drivers of network cards and of RDMA: where one is missing or of another release, NCCL finds no device "
         "and falls back to TCP without an error (50 against 370 ms for 1 GB), or loses a feature such as relaxed "
         "ordering.",
@@ -116,6 +144,7 @@ RULES = (
         ),
         moves=("network", "cpu time"),
         phases=("transfer", "host latency", "start-up", "any work"),
+        usual=(1.0, 1.2),
         why="Filters, connection tracking and queueing disciplines are passed by each packet of TCP, also on one host "
         "between a load balancer, a proxy and a server: up to microseconds a packet. RDMA passes none of them.",
         confirm="`nft list ruleset | wc -l` and `tc qdisc` in both runs; measure over the loopback without them.",
@@ -135,6 +164,8 @@ RULES = (
             "kernel/modules/amd_pmf/**",
         ),
         moves=("sm clock", "cpu clock"),
+        shows=SLOWER,
+        usual=(1.1, 2.0),
         beside=("cpu/platform_profile", "gpu/*/enforced_power_limit"),
         why="The platform's own drivers set power profiles that bind CPU and GPU together, past the limits that NVML "
         "shows: 175 against 80 W after a change of one on a laptop.",
@@ -154,6 +185,8 @@ RULES = (
             "kernel/modules/intel_rapl_*/**",
         ),
         moves=("cpu clock", "host memory bandwidth"),
+        shows=SLOWER[1:],
+        usual=(1.02, 1.5),
         beside=("cpu/scaling_driver", "cpu/policies/*/scaling_governor"),
         why="Which driver asks the hardware for a clock, or lets others set its limits: with another one the range, "
         "the governors and the time until the clock rises are others.",
@@ -170,6 +203,7 @@ RULES = (
             "kernel/modules/haltpoll/**",
         ),
         moves=("wake latency", "cpu clock"),
+        usual=(1.05, 8.0),
         beside=("cpu/idle/driver", "cpu/idle/states/*/disabled_on"),
         why="They say which idle states exist and for how long a core polls before it sleeps: waking from a deep one "
         "takes 150 to 230 us, which made the start of a server 4 to 8 times slower and shows in no profile. Cores that "
@@ -183,6 +217,9 @@ RULES = (
         sees=("kernel/modules/pcie_aspm/**",),
         moves=("pcie link",),
         phases=("transfer", "decode step", "verify step", "start-up", "any work"),
+        shows=PCIE_ERRORS,
+        breaks=True,
+        usual=(1.0, 1.2),
         why="The policy lets links sleep between transfers: microseconds to wake at each, felt by small copies and "
         "launches, not by bandwidth; on some boards links fail to come back.",
         confirm="`echo performance > /sys/module/pcie_aspm/parameters/policy` and measure.",
@@ -192,7 +229,14 @@ RULES = (
         name="iommu-module",
         sees=("kernel/modules/iommu/**", "kernel/modules/vfio_iommu_type1/**", "kernel/modules/vfio_pci/**"),
         moves=("pcie link", "availability"),
-        beside=("kernel/cmdline", "driver/gpus_bound_elsewhere"),
+        breaks=True,
+        usual=(1.05, 2.6),
+        beside=(
+            "kernel/cmdline/iommu",
+            "kernel/cmdline/intel_iommu",
+            "kernel/cmdline/amd_iommu",
+            "driver/gpus_bound_elsewhere",
+        ),
         why="Translation of device addresses costs each mapping and can turn traffic between GPUs into a hang; a GPU "
         "that vfio_pci took belongs to a guest and is not there for the host.",
         confirm="`cat /sys/kernel/iommu_groups/*/type`; boot with iommu=pt and measure.",
@@ -221,6 +265,8 @@ RULES = (
             "kernel/modules/btrfs/**",
         ),
         moves=("storage", "page cache"),
+        breaks=True,
+        usual=(1.05, 4.0),
         why="Drivers of disks and file systems: number of queues, polling, read-ahead, multipath, power states of the "
         "drive, and for ZFS and Ceph a cache of their own, of which the page cache knows nothing.",
         confirm="`fio --rw=read --bs=1M --direct=1 --filename=WEIGHTS` in both runs; a warm second start rules it out.",
@@ -230,6 +276,7 @@ RULES = (
         name="virtualisation-module",
         sees=("kernel/modules/kvm/**", "kernel/modules/kvm_*/**", "kernel/modules/vhost*/**"),
         moves=("cpu time", "wake latency"),
+        usual=(1.0, 1.2),
         beside=("cpu/processor/hypervisor",),
         why="The host runs guests, or can: parameters decide for how long a halted virtual CPU polls, on nested guests "
         "and on mitigations at each entry. Of account for guests, and for whom they take cores from.",
@@ -250,6 +297,8 @@ RULES = (
         ),
         moves=("system calls", "cpu time"),
         phases=("start-up", "host latency", "any work"),
+        shows=IN_KERNEL,
+        usual=(1.02, 1.5),
         why="Security agents, tracers and profilers hook into opens, execs and system calls: a start that opens "
         "100,000 files and forks compilers feels each of them.",
         confirm="Stop the agent or unload its module and repeat the start.",
@@ -260,6 +309,7 @@ RULES = (
         sees=("kernel/modules/page_alloc/**",),
         moves=("page placement", "host memory bandwidth"),
         phases=("host latency", "start-up", "any work"),
+        usual=(1.0, 1.1),
         why="Shuffled free pages spread over a memory-side cache's sets (for which it was made), and lose the "
         "neighbourhood that rows of memory and huge pages like.",
         confirm="Boot with page_alloc.shuffle=0 (or 1) and measure.",
@@ -269,6 +319,7 @@ RULES = (
         name="congestion-module",
         sees=("kernel/modules/tcp_*/**",),
         moves=("network",),
+        usual=(1.0, 1.5),
         beside=("kernel/sysctl/net/ipv4/tcp_congestion_control",),
         why="A way to react to congestion that is loaded can be chosen, by the system or by one program for its own "
         "sockets.",
@@ -284,6 +335,7 @@ RULES = (
             "kernel/modules/*/srcversion",
         ),
         moves=("availability", "system calls", "cpu time"),
+        breaks=True,
         why="A driver that is loaded in one run only, or of other code. Most have no part in the run: some are loaded "
         "by looking at a device, and by plugging one in. Who uses the device that it drives is who feels it.",
         confirm="`modinfo MODULE` says what it is for; unload it (`modprobe -r`), or load the other build, and repeat.",
@@ -293,6 +345,7 @@ RULES = (
         name="module-parameters",
         sees=("kernel/modules/*/parameters", "kernel/modules/*/parameters/*"),
         moves=("availability", "system calls", "cpu time"),
+        breaks=True,
         why="What a driver was told at load or since: queues, time-outs, power saving. Most are of no account to the "
         "run; `modinfo -p` says what each does.",
         confirm="Write the other value to /sys/module/MODULE/parameters/NAME, or load the module with it, and repeat.",

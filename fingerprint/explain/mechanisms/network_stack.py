@@ -22,8 +22,11 @@ RULES = (
         ),
         moves=("network", "cpu time"),
         binds=(
-            Condition(facts="pressure/cpu_time/softirq", sign="grew", says="cores were at work on packets or timers"),
+            Condition(
+                facts="pressure/cpu_time/softirq", sign="grew", says="cores were at work on packets or timers", least=2
+            ),
         ),
+        usual=(1.0, 1.2),
         why="How many packets a core takes in one turn and how many may wait for it: larger turns carry more, hold up "
         "what else the core does, and at the end of a turn the work moves to a thread that competes with the server's.",
         confirm="/proc/net/softnet_stat before and after: the second column counts drops, the third turns cut short.",
@@ -33,6 +36,7 @@ RULES = (
         name="busy-polling",
         sees=(f"{CORE}/busy_poll", f"{CORE}/busy_read"),
         moves=("network", "cpu time"),
+        usual=(1.0, 1.2),
         why="A thread that waits for the network spins on the card instead of sleeping: microseconds less for each "
         "message, for a core that is at 100 % meanwhile and missing elsewhere.",
         confirm="`sysctl -w net.core.busy_poll=0 net.core.busy_read=0` and compare latency and CPU time.",
@@ -42,6 +46,7 @@ RULES = (
         name="flow-steering",
         sees=(f"{CORE}/rps_sock_flow_entries",),
         moves=("network", "cpu time"),
+        usual=(1.0, 1.3),
         why="With entries, packets are worked on by the core whose thread reads them; with none by the core that took "
         "the interrupt, so that data come through another core's cache. Entries need rps_flow_cnt of the queues, too.",
         confirm="`sysctl -w net.core.rps_sock_flow_entries=32768` with rps_flow_cnt set, and compare softirq time by "
@@ -58,6 +63,7 @@ RULES = (
             f"{CORE}/optmem_max",
         ),
         moves=("network",),
+        usual=(1.0, 2.0),
         why="They cap what a program may ask for by itself (NCCL_BUFFSIZE is none of it) and what sockets other than "
         "TCP begin with: UDP and tuned sockets are cut short, zero-copy sends fall back to copies. TCP that was left "
         "to size itself goes by tcp_rmem and tcp_wmem.",
@@ -73,6 +79,7 @@ RULES = (
             f"{IPV4}/tcp_window_scaling",
         ),
         moves=("network",),
+        usual=(1.05, 10.0),
         beside=("process/*/env/NCCL_SOCKET_NTHREADS", "process/*/env/NCCL_NSOCKS_PERTHREAD"),
         why="A flow carries no more than its buffer for each round trip: 6 MB at 1 ms are 48 Gb/s, and without scaling "
         "64 KiB are 0.5 Gb/s. On one host, and over a few flows in one rack, it is rarely met.",
@@ -101,6 +108,7 @@ RULES = (
             f"{IPV4}/tcp_no_metrics_save",
         ),
         moves=("network",),
+        usual=(1.02, 3.0),
         why="How fast a connection sends at first, after a pause and after a loss: where it begins anew after each "
         "pause, every step of an exchange pays round trips; cubic backs off where bbr keeps its rate, and fq paces "
         "what it sends.",
@@ -111,6 +119,7 @@ RULES = (
         name="loss-recovery",
         sees=(f"{IPV4}/tcp_sack", f"{IPV4}/tcp_timestamps", f"{IPV4}/tcp_mtu_probing"),
         moves=("network",),
+        usual=(1.02, 3.0),
         why="What one lost packet costs: itself or a whole window again, and whether too large packets that a tunnel "
         "swallows are noticed at all. Without loss only the 12 bytes of a time stamp are left.",
         confirm="`nstat -az TcpRetransSegs` before and after: without retransmissions it is not the cause.",
@@ -126,6 +135,7 @@ RULES = (
         ),
         moves=("network",),
         phases=("host latency", "transfer", "any work"),
+        usual=(1.0, 1.5),
         why="What lies between a write and the card: small ones are held back to be sent together, so that streamed "
         "tokens come in lumps, and how much of one flow may queue decides on latency against throughput.",
         confirm="Compare the gaps between tokens at a client on the same host with those at a remote one.",
@@ -152,6 +162,7 @@ RULES = (
         ),
         moves=("network", "availability"),
         phases=("host latency", "any work"),
+        breaks=True,
         why="A client that opens a connection for each request uses up its 28,232 ports within a minute at 470 "
         "requests a second, and waits or fails from then on; data in the first packet save it a round trip.",
         confirm="`ss -tan state time-wait | wc -l` at the client; let it keep its connections.",
@@ -163,6 +174,7 @@ RULES = (
         moves=("network", "availability"),
         way="less helps",
         phases=("host latency", "any work"),
+        breaks=True,
         why="How long a connection to a peer that vanished is held, a quarter of an hour and two hours by default: "
         "collectives hang and orphaned requests occupy slots meanwhile. Of no account while all peers live.",
         confirm="`ss -tno state established` shows connections that only retransmit.",
@@ -173,6 +185,7 @@ RULES = (
         sees=(f"{IPV4}/neigh_gc_thresh3",),
         moves=("network", "availability"),
         way="more helps",
+        breaks=True,
         why="In a network of more neighbours than that, some cannot be reached until others are forgotten: connections "
         "stall by chance. 1,024 by default.",
         confirm="`ip neigh | wc -l`, and `dmesg | grep 'neighbour: arp_cache'` for its overflow.",
@@ -191,6 +204,7 @@ RULES = (
                 says="as many connections were tracked as may be",
             ),
         ),
+        breaks=True,
         why="Where the table is full new connections are dropped without an answer, and clients try again after 1 s.",
         confirm="`dmesg | grep 'nf_conntrack: table full'`; `conntrack -S` counts drops.",
         sources=("https://docs.kernel.org/networking/nf_conntrack-sysctl.html",),

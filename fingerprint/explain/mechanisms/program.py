@@ -5,38 +5,33 @@ from fingerprint.explain.mechanisms.graph import Condition, Rule
 RULES: tuple[Rule, ...] = (
     Rule(
         name="arguments",
-        sees=("process/*/arguments",),
+        sees=("process/*/flags", "process/*/flags/*", "process/*/operands"),
         moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time", "accept length"),
-        shows=(
-            Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
-            Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
-        ),
+        breaks=True,
         beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "cpu/smt/active"),
-        why="Flags decide the model, batching, graphs (46 to 11 tok/s without), parallelism, offload, size of the "
-        "cache (2 to 13 tok/s), number of threads (2 to 8x) and speculation, where a wrong name means an accept length "
-        "of 1.",
-        confirm="Start with the other run's arguments, one flag at a time; the engine's log tells what took effect",
-        confirmed=15,
-        sources=(
-            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
-            "https://github.com/ollama/ollama/issues/17916",
-            "https://github.com/ggml-org/llama.cpp/pull/18166",
-            "https://github.com/vllm-project/vllm/pull/37667",
-        ),
+        why="A flag that no other rule knows, or what the program is told to work on: a model, a file, a verb. It may "
+        "decide everything or nothing, and one that the program does not know may be passed over without a word.",
+        confirm="Start with the other run's arguments, one at a time; the program's log tells what took effect",
+        confirmed=2,
+        sources=("https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",),
     ),
     Rule(
         name="program",
         sees=("process/*/program/path", "process/*/program/sha256"),
         moves=("code",),
+        breaks=True,
+        usual=(1.02, 5.5),
         why="Other code runs: another release or build, or one that was edited in place under its old name.",
         confirm="Run the other run's file with everything else as it is",
-        confirmed=6,
+        confirmed=3,
         sources=("https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html",),
     ),
     Rule(
         name="python-environment",
         sees=("process/*/interpreter/environment",),
         moves=("code",),
+        breaks=True,
+        usual=(1.02, 5.5),
         beside=("process/*/env/PYTHONPATH", "process/*/env/LD_LIBRARY_PATH"),
         why="Every package that is imported comes from it: what was upgraded is often not what moved the number, but "
         "something that came along (Triton, NCCL, cuDNN, FlashInfer).",
@@ -58,6 +53,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "code"),
         phases=("host latency", "decode step", "verify step", "prefill", "start-up", "any work"),
+        breaks=True,
+        usual=(1.02, 1.6),
         why="Releases, builds and switches of the interpreter differ by tens of percent in what runs on the host "
         "between two steps; GPU kernels do not change.",
         confirm="pyperformance or the run's own host loop with both interpreters",
@@ -67,10 +64,12 @@ RULES: tuple[Rule, ...] = (
         name="commit",
         sees=("process/*/git/commit", "process/*/git/root"),
         moves=("code",),
+        breaks=True,
+        usual=(1.02, 5.5),
         why="The code itself is another. An engine's upgrade lost or gained 1.02 to 5.5x; now and then the commit that "
         "everybody named was innocent, and the bad one came in with it.",
         confirm="git bisect between the two commits with the run as its test",
-        confirmed=6,
+        confirmed=3,
         sources=(
             "https://git-scm.com/docs/git-bisect",
             "https://github.com/sgl-project/sglang/issues/28300",
@@ -80,6 +79,8 @@ RULES: tuple[Rule, ...] = (
         name="uncommitted-edits",
         sees=("process/*/git/dirty",),
         moves=("code",),
+        breaks=True,
+        usual=(1.02, 5.5),
         beside=("process/*/git/commit",),
         why="Edits that no commit tells run as well: a hotfix, a debug print on the path of each step.",
         confirm="git stash, then the same run",
@@ -90,6 +91,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/cwd",),
         moves=("code", "storage"),
         phases=("start-up", "prefill", "decode step", "verify step", "any work"),
+        breaks=True,
         beside=("process/*/env/PYTHONPATH",),
         why="Relative names of configurations, caches and modules mean other files, and the folder may lie on another "
         "disk.",
@@ -100,7 +102,12 @@ RULES: tuple[Rule, ...] = (
         name="io-priority",
         sees=("process/*/io_priority",),
         moves=("storage",),
-        binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),),
+        binds=(
+            Condition(
+                facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk", least=1e5
+            ),
+        ),
+        usual=(1.05, 4.0),
         why="A reader of the idle class gets the disk when nobody else wants it, where the disk's scheduler looks at "
         "it.",
         confirm="ionice -c 2 -n 4 for the start; cat /sys/block/DISK/queue/scheduler",
@@ -111,6 +118,8 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/limits/memlock",),
         moves=("network", "collective", "pcie link", "availability"),
         way="more helps",
+        breaks=True,
+        usual=(1.2, 10.0),
         why="Memory that may not be pinned cannot be registered for RDMA or locked against swap: transports fail or "
         "fall back to copies. The kernel counts no refusals.",
         confirm="prlimit --memlock=unlimited for the start; VmPin and VmLck in /proc/PID/status",
@@ -121,6 +130,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/limits", "process/*/limits/*"),
         moves=("availability", "host memory"),
         phases=("start-up", "host latency", "any work"),
+        breaks=True,
         why="Too few open files, threads or address space make a server refuse connections, start fewer workers or "
         "end. The kernel counts no refusals.",
         confirm="prlimit with the other run's values for the start; `Too many open files` and like lines in the log",

@@ -12,6 +12,21 @@ _THROTTLED = (
     Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
     Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
 )
+_CONTENDED = (
+    Condition(
+        facts="usage/main/run_delay", sign="grew", says="threads of the run were ready and had no CPU", least=1e8
+    ),
+    Condition(
+        facts="usage/main/involuntary_switches", sign="grew", says="threads of the run were pushed off a CPU", least=100
+    ),
+)
+_SLEPT = Condition(
+    facts="usage/main/voluntary_switches", sign="grew", says="threads slept and had to be woken", least=100
+)
+_MISPLACED = (
+    *_CONTENDED,
+    Condition(facts="numa/nodes/*/other_node", sign="grew", says="threads got memory of another node", least=1000),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -22,7 +37,8 @@ RULES: tuple[Rule, ...] = (
             " NUMEXPR_*THREADS VECLIB_MAXIMUM_THREADS NUMBA_NUM_THREADS TORCH_NUM_THREADS"
         ),
         moves=("cpu time",),
-        shows=_THROTTLED,
+        shows=(*_THROTTLED, *_CONTENDED),
+        usual=(1.05, 10.0),
         beside=_GRANTED,
         why="Unset, a pool is as large as the node's CPUs, whatever the group is granted: threads that wait for each "
         "other at each step then wait for a CPU as well. One leaves the rest idle. 1.1 to 10x on record.",
@@ -39,7 +55,8 @@ RULES: tuple[Rule, ...] = (
         name="omp-waiting",
         sees=env("OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME KMP_LIBRARY OPENBLAS_THREAD_TIMEOUT"),
         moves=("wake latency", "cpu time"),
-        shows=_THROTTLED,
+        shows=(*_THROTTLED, _SLEPT),
+        usual=(1.05, 10.0),
         beside=_GRANTED,
         why="Threads that spin at a barrier go on at once and take CPUs from others, and a quota from themselves; "
         "threads that sleep have to be woken.",
@@ -50,17 +67,61 @@ RULES: tuple[Rule, ...] = (
         name="omp-places",
         sees=env(
             "OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY KMP_AFFINITY KMP_HW_SUBSET KMP_TOPOLOGY_METHOD HWLOC_*"
-            " OPENBLAS_MAIN_FREE VLLM_CPU_OMP_THREADS_BIND SLURM_CPU_BIND SLURM_MEM_BIND SLURM_CPUS_PER_TASK"
-            " SGLANG_*NUMA* SGLANG_SET_CPU_AFFINITY VLLM_*NUMA* TLLM_NUMA_*"
+            " OPENBLAS_MAIN_FREE SLURM_CPU_BIND SLURM_MEM_BIND SLURM_CPUS_PER_TASK"
         ),
         moves=("cpu time", "page placement"),
+        shows=_MISPLACED,
+        usual=(1.02, 2.0),
         beside=_GRANTED,
         why="Where threads and the pages that they touch first come to lie: two on one core, all on one CPU, or half "
-        "of the memory on the other socket. Binding after the start left 22 % of the pages remote.",
+        "of the memory on the other socket.",
         confirm="taskset -acp PID and numastat -p PID in both runs; start without it",
-        confirmed=2,
+        confirmed=1,
         sources=(
             _OPENMP,
+            "https://nvidia.github.io/TensorRT-LLM/deployment-guide/configuring-cpu-affinity.html",
+            "https://github.com/NVIDIA/TensorRT-LLM/pull/18117",
+        ),
+    ),
+    Rule(
+        name="vllm-places",
+        sees=env("VLLM_CPU_OMP_THREADS_BIND VLLM_*NUMA*"),
+        moves=("cpu time", "page placement"),
+        shows=_MISPLACED,
+        read_by=("vllm",),
+        usual=(1.02, 2.0),
+        beside=_GRANTED,
+        why="Which CPUs and nodes vLLM's workers are bound to; all cores given to OpenMP leave none to the scheduler, "
+        "and ranks on two nodes wait for each other.",
+        confirm="Start without it; the log of each worker names the CPUs that it took",
+        sources=("https://github.com/vllm-project/vllm/issues/25818",),
+    ),
+    Rule(
+        name="sglang-places",
+        sees=env("SGLANG_*NUMA* SGLANG_SET_CPU_AFFINITY"),
+        moves=("cpu time", "page placement"),
+        shows=_MISPLACED,
+        read_by=("sglang",),
+        usual=(1.02, 2.0),
+        beside=_GRANTED,
+        why="Whether SGLang binds its schedulers to the CPUs and the memory beside their GPUs: 1.5x on record in vLLM "
+        "where weights are offloaded, little where all lies in GPU memory.",
+        confirm="Start without it; taskset -acp PID and numastat -p PID of each scheduler",
+        sources=("https://github.com/sgl-project/sglang/pull/14156", "https://github.com/vllm-project/vllm/pull/30492"),
+    ),
+    Rule(
+        name="tensorrt-llm-places",
+        sees=env("TLLM_NUMA_*"),
+        moves=("page placement", "cpu time"),
+        shows=_MISPLACED,
+        read_by=("tensorrt-llm",),
+        usual=(1.02, 2.0),
+        beside=_GRANTED,
+        why="Whether TensorRT-LLM's workers bind themselves beside their GPU. It happens after their start: threads "
+        "and pages that were there before stay where they are, 22 % of the pages once.",
+        confirm="numastat -p PID of each worker with it and under numactl --cpunodebind --membind",
+        confirmed=1,
+        sources=(
             "https://nvidia.github.io/TensorRT-LLM/deployment-guide/configuring-cpu-affinity.html",
             "https://github.com/NVIDIA/TensorRT-LLM/pull/18117",
         ),
@@ -72,6 +133,8 @@ RULES: tuple[Rule, ...] = (
             " ARMPL_* ATEN_CPU_CAPABILITY"
         ),
         moves=("cpu time",),
+        breaks=True,
+        usual=(1.05, 4.0),
         why="Which instructions a library of the host uses; reproducible modes and wrong guesses of the part take AVX2 "
         "or SSE where AVX-512 or AMX would do. Verbose modes print each call.",
         confirm="ONEDNN_VERBOSE=1 or MKL_VERBOSE=1 once in each state: the instruction set of the same call",
@@ -81,7 +144,10 @@ RULES: tuple[Rule, ...] = (
         name="thread-runtime",
         sees=env("OMP_* GOMP_* KMP_* MKL_* OPENBLAS_* GOTO_* BLIS_* NVPL_* VECLIB_* NUMEXPR_* TBB_* NUMBA_*"),
         moves=("cpu time", "wake latency"),
-        why="How a threading or mathematics library of the host shares its work out: schedule, stack size, teams.",
+        breaks=True,
+        usual=(1.0, 1.5),
+        why="How a threading or mathematics library of the host shares its work out: schedule, teams. With too small a "
+        "stack (OMP_STACKSIZE), or two runtimes in one process (KMP_DUPLICATE_LIB_OK), it ends.",
         confirm="Start without it",
         sources=(_GOMP, _OPENMP),
     ),
@@ -93,6 +159,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "collective"),
         phases=("prefill", "decode step", "verify step", "start-up", "transfer", "any work"),
+        breaks=True,
+        usual=(1.1, 8.0),
         why="How many ranks share the work and which part is this one's: more of them do less each and exchange more.",
         confirm="The same number of ranks, on the same GPUs and nodes",
         sources=("https://docs.pytorch.org/docs/stable/elastic/run.html",),

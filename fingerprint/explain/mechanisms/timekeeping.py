@@ -1,6 +1,8 @@
 """How the kernel tells time and wakes who waits for it."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
+
+IN_KERNEL = (Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),)
 
 RULES = (
     Rule(
@@ -12,7 +14,9 @@ RULES = (
             "kernel/modules/clocksource/parameters/*",
         ),
         moves=("system calls",),
-        beside=("cpu/processor/hypervisor", "kernel/cmdline"),
+        shows=IN_KERNEL,
+        usual=(1.1, 4.0),
+        beside=("cpu/processor/hypervisor", "kernel/cmdline/clocksource", "kernel/cmdline/tsc"),
         why="The time-stamp counter, and a guest's kvm-clock or Hyper-V page, are read without entering the kernel. "
         "Where the kernel found the counter unstable it takes hpet or acpi_pm, each look at the clock becomes a system "
         "call of up to microseconds, and engines look for every token: 3.5x in CPU code that looked often.",
@@ -21,12 +25,14 @@ RULES = (
         sources=(
             "https://github.com/madgraph5/madgraph4gpu/issues/116",
             "https://docs.kernel.org/timers/timekeeping.html",
+            "https://vinted.engineering/2025/07/15/clocksource-performance",
         ),
     ),
     Rule(
         name="timer-device",
         sees=("kernel/clocksource/event_device",),
         moves=("wake latency",),
+        usual=(1.0, 1.2),
         beside=("cpu/idle/driver",),
         why="Sleeps and time-outs end with this device's interrupt: one for each core wakes it at once; hpet or a "
         "broadcast device is shared, slower to program, and wakes another core first.",

@@ -1,6 +1,6 @@
 """Environment variables that any program reads: of loader, allocator, Python, other run times and the shell."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Condition, Rule
 
 
 def env(names: str) -> tuple[str, ...]:
@@ -10,12 +10,34 @@ def env(names: str) -> tuple[str, ...]:
 
 _LOADER = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 _PYTHON = "https://docs.python.org/3/using/cmdline.html"
+_IN_KERNEL = (
+    Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),
+)
+_CONTENDED = (
+    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
+    Condition(
+        facts="usage/main/run_delay", sign="grew", says="threads of the run were ready and had no CPU", least=1e8
+    ),
+    Condition(
+        facts="usage/main/involuntary_switches", sign="grew", says="threads of the run were pushed off a CPU", least=100
+    ),
+)
+_WRITTEN = (
+    Condition(
+        facts="usage/main/write_bytes",
+        sign="grew",
+        says="the run wrote more: logs, caches, compiled kernels",
+        least=1e6,
+    ),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
         name="preloaded-libraries",
         sees=env("LD_PRELOAD LD_AUDIT"),
         moves=("code", "system calls", "launch latency", "availability"),
+        breaks=True,
+        usual=(1.02, 2.0),
         why="A library that is loaded first stands between the program and CUDA, NCCL or libc. One that shares GPUs "
         "out intercepted cuMemCreate and made NCCL hang.",
         confirm="Start without it; /proc/PID/maps tells what is loaded",
@@ -26,6 +48,8 @@ RULES: tuple[Rule, ...] = (
         name="library-path",
         sees=env("LD_LIBRARY_PATH LD_ORIGIN_PATH LD_HWCAP_MASK LD_USE_LOAD_BIAS"),
         moves=("code", "availability"),
+        breaks=True,
+        usual=(1.05, 5.0),
         why="Another copy of a library is found first: pip's, conda's and the system's libnccl, libcudnn or libcuda "
         "stand side by side under one name, and without the right one some programs compute on the CPU.",
         confirm="grep '\\.so' /proc/PID/maps in both runs: path and size of libcuda, libnccl, libcudnn, libcublas",
@@ -36,6 +60,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("LD_DEBUG LD_PROFILE LD_BIND_NOW LD_BIND_NOT"),
         moves=("cpu time", "system calls"),
         phases=("start-up", "host latency", "any work"),
+        usual=(1.0, 1.5),
         why="Symbols are looked up at the start, at each first call, or at every call; tracing writes each look-up "
         "down.",
         confirm="Start without it",
@@ -46,6 +71,8 @@ RULES: tuple[Rule, ...] = (
         sees=env("MALLOC_* TCMALLOC_* MIMALLOC_* JEMALLOC_* GLIBC_TUNABLES PYTHONMALLOC PYTHONMALLOCSTATS"),
         moves=("cpu time", "system calls", "host memory", "page size"),
         phases=("start-up", "host latency", "decode step", "any work"),
+        shows=_IN_KERNEL,
+        usual=(1.01, 1.4),
         why="How many arenas threads share, when memory goes back to the kernel and whether it is huge: contention and "
         "page faults on the host's path, and a resident size that grows.",
         confirm="Start without it; page faults and system time of the run (usage/main/system) in both",
@@ -55,6 +82,8 @@ RULES: tuple[Rule, ...] = (
         name="python-search-path",
         sees=env("PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONNOUSERSITE PYTHONSAFEPATH PYTHONSTARTUP"),
         moves=("code",),
+        breaks=True,
+        usual=(1.02, 5.5),
         why="Another copy of a package is imported, under the same version perhaps: a checkout, a user's site, an "
         "overlay.",
         confirm="python -c 'import PACKAGE; print(PACKAGE.__file__)' with both values",
@@ -66,6 +95,7 @@ RULES: tuple[Rule, ...] = (
         moves=("cpu time", "host memory"),
         phases=("start-up", "host latency", "decode step", "verify step", "any work"),
         way="less helps",
+        usual=(1.05, 2.0),
         why="Each makes the interpreter check or record more: every allocation, every await, every import.",
         confirm="Start without it",
         sources=(_PYTHON,),
@@ -75,6 +105,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX"),
         moves=("cpu time", "storage"),
         phases=("start-up", "any work"),
+        usual=(1.05, 2.0),
         why="Without a cache of compiled modules each start compiles all that it imports.",
         confirm="Start twice and compare the second; find -newer for __pycache__",
         sources=(_PYTHON,),
@@ -84,6 +115,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("PYTHON*"),
         moves=("cpu time", "system calls"),
         phases=("start-up", "host latency", "decode step", "verify step", "any work"),
+        usual=(1.0, 1.3),
         why="The interpreter's own switches: unbuffered output is a system call for each line, the hash seed settles "
         "the order of sets and so keys of caches, -X options choose JIT and GIL.",
         confirm="Start without it",
@@ -94,6 +126,8 @@ RULES: tuple[Rule, ...] = (
         sees=env("GOGC GOMEMLIMIT GODEBUG NODE_OPTIONS JAVA_TOOL_OPTIONS"),
         moves=("cpu time", "host memory"),
         phases=("host latency", "start-up", "any work"),
+        breaks=True,
+        usual=(1.02, 1.5),
         why="Size of the heap and pauses of a router, proxy or client that is written in Go, JavaScript or Java.",
         confirm="Start that program without it and compare time to first token",
         sources=("https://go.dev/doc/gc-guide", "https://nodejs.org/api/cli.html"),
@@ -103,6 +137,8 @@ RULES: tuple[Rule, ...] = (
         sees=env("GOMAXPROCS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RAYON_* TOKENIZERS_PARALLELISM"),
         moves=("cpu time",),
         phases=("host latency", "prefill", "start-up", "any work"),
+        shows=_CONTENDED,
+        usual=(1.05, 4.0),
         beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
         why="Workers of tokenizers, routers and clients: too few queue up, more than the CPUs that are granted push "
         "each other off.",
@@ -114,6 +150,8 @@ RULES: tuple[Rule, ...] = (
         sees=env("MAX_JOBS MAKEFLAGS NVCC_THREADS TORCHINDUCTOR_COMPILE_THREADS CMAKE_BUILD_PARALLEL_LEVEL"),
         moves=("cpu time",),
         phases=("start-up", "any work"),
+        breaks=True,
+        usual=(1.1, 4.0),
         why="How many compilers run at once where kernels are built when a server starts, and how much memory they "
         "take.",
         confirm="Start a second time, with the caches warm: then it means nothing",
@@ -126,6 +164,8 @@ RULES: tuple[Rule, ...] = (
             " TORCH_CUDA_ARCH_LIST CUDA_HOME CUDA_PATH"
         ),
         moves=("code", "kernel choice"),
+        breaks=True,
+        usual=(1.05, 4.0),
         why="What is built when a server starts (extensions, JIT kernels) comes out other: optimised or not, for this "
         "GPU or for any.",
         confirm="Remove the built extensions and start with each value; compare their sizes and flags",
@@ -135,12 +175,16 @@ RULES: tuple[Rule, ...] = (
         name="cache-folders",
         sees=env(
             "HOME TMPDIR XDG_CACHE_HOME TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR TRITON_HOME CUDA_CACHE_*"
-            " VLLM_CACHE_ROOT VLLM_DISABLE_COMPILE_CACHE FLASHINFER_WORKSPACE_BASE FLASHINFER_*CACHE* DG_JIT_CACHE_DIR"
-            " SGLANG_*CACHE_DIR TORCH_EXTENSIONS_DIR TORCHINDUCTOR_*CACHE JAX_COMPILATION_CACHE_DIR NUMBA_CACHE_DIR"
+            " FLASHINFER_WORKSPACE_BASE FLASHINFER_*CACHE* DG_JIT_CACHE_DIR TORCH_EXTENSIONS_DIR TORCHINDUCTOR_*CACHE"
+            " JAX_COMPILATION_CACHE_DIR NUMBA_CACHE_DIR"
         ),
         moves=("storage", "kernel choice"),
+        shows=_WRITTEN,
+        breaks=True,
+        usual=(1.05, 5.0),
         why="With an empty cache kernels are compiled and tuned anew: 166 s of one start, JIT within the timed window "
-        "(-10 %), and another draw of the tuning (+-15 % from start to start).",
+        "(-10 %), and another draw of the tuning (+-15 % from start to start). Where the folder cannot be written, or "
+        "is full, the start ends.",
         confirm="Start twice with the same folder and compare the second starts; list the folder's age and size",
         confirmed=2,
         sources=(
@@ -149,11 +193,38 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="vllm-cache-folder",
+        sees=env("VLLM_CACHE_ROOT VLLM_DISABLE_COMPILE_CACHE"),
+        moves=("storage", "kernel choice"),
+        shows=_WRITTEN,
+        read_by=("vllm",),
+        breaks=True,
+        usual=(1.05, 5.0),
+        why="Where vLLM keeps graphs and kernels that it compiled: in an empty folder, or one that does not outlast "
+        "its container, each start compiles them anew.",
+        confirm="Start twice with the same folder and compare the second starts",
+        sources=("https://github.com/vllm-project/vllm/pull/24605",),
+    ),
+    Rule(
+        name="sglang-cache-folder",
+        sees=env("SGLANG_*CACHE_DIR"),
+        moves=("storage", "kernel choice"),
+        shows=_WRITTEN,
+        read_by=("sglang",),
+        breaks=True,
+        usual=(1.05, 5.0),
+        why="Where SGLang keeps what it compiled and tuned; kernels of DeepGEMM alone take minutes when it is empty.",
+        confirm="Start twice with the same folder and compare the time until the server is ready",
+        sources=("https://docs.sglang.io/references/environment_variables.html",),
+    ),
+    Rule(
         name="hugging-face",
         sees=env("HF_* TRANSFORMERS_*"),
         moves=("storage", "network", "code"),
         phases=("start-up", "prefill", "decode step", "verify step", "any work"),
-        why="Where weights are found or fetched from, online or not, and which paths of transformers are taken.",
+        breaks=True,
+        why="Where weights are found or fetched from, online or not (offline, what is not at hand ends the start), and "
+        "which paths of transformers are taken.",
         confirm="HF_HUB_OFFLINE=1 with the weights at hand, then the same start",
         sources=("https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables",),
     ),
@@ -162,6 +233,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("LANG LANGUAGE LC_* TZ"),
         moves=("cpu time",),
         phases=("host latency", "any work"),
+        usual=(1.0, 3.0),
         why="Sorting, matching and dates follow it: text tools are several times slower outside of C and POSIX; "
         "libraries of GPUs do not look.",
         confirm="LC_ALL=C, then the same run",
@@ -172,6 +244,8 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/activation", "process/*/activation/*"),
         moves=("code",),
         phases=("start-up", "prefill", "decode step", "verify step", "transfer", "host latency", "any work"),
+        breaks=True,
+        usual=(1.02, 5.5),
         why="Which interpreter, compiler and helper is found by name, and with a Python environment every package.",
         confirm="command -v python nvcc ptxas gcc with both values",
         sources=("https://docs.python.org/3/library/venv.html",),
