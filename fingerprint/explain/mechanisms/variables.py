@@ -4,8 +4,11 @@ from fingerprint.explain.mechanisms.graph import Condition, Rule
 
 
 def env(names: str) -> tuple[str, ...]:
-    """Globs of variables of any process of the run, by their names, with blanks between them."""
-    return tuple(f"process/*/env/{name}" for name in names.split())
+    """Globs of variables of any process of the run, by their names, with blanks between them; NCCL's own also where
+    files set them."""
+    given = names.split()
+    found = (f"nccl/*/variables/{name}" for name in given if name.startswith(("NCCL_", "RCCL_")))
+    return (*(f"process/*/env/{name}" for name in given), *found)
 
 
 _LOADER = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
