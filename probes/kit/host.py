@@ -9,7 +9,7 @@ one named call with one key, so that a recording can hold all of them and a repl
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -89,8 +89,12 @@ class Host:
     not `absent`; its links stay inside it. Paths are absolute, as they are on the machine.
     """
 
-    def __init__(self, root: str = "/", redactor: Redactor | None = None, nvml: Options | None = None) -> None:
+    def __init__(
+        self, root: str = "/", redactor: Redactor | None = None, nvml: Options | None = None, *, deep: bool = False
+    ) -> None:
+        """deep: everything is looked at that is otherwise left out for its cost."""
         self.root = root.rstrip("/")
+        self.deep = deep
         self.redactor = redactor or Redactor.ephemeral()
         self.options = nvml or Options()
         self._digests: dict[Identity, str] = {}
@@ -122,13 +126,13 @@ class Host:
         """The content without surrounding white space; an empty file is an empty string."""
         return then(self.text(path), str.strip)
 
-    def matching(self, path: str, pattern: str) -> Seen[tuple[str, ...]]:
+    def matching(self, path: str, pattern: str, cap: int = TEXT_CAP) -> Seen[tuple[str, ...]]:
         """What the expression finds in each line of a text, in order: its group that matched, else the whole match.
 
         A recording holds that and nothing else of the file, which may be full of other things' secrets.
         """
         return self._ask(
-            "matching", f"{path} {pattern}", lambda: then(self._live_text(path), lambda text: _matching(text, pattern))
+            "matching", f"{path} {pattern}", lambda: then(self._live_text(path, cap), lambda t: _matching(t, pattern))
         )
 
     def number(self, path: str) -> Seen[int]:
@@ -146,6 +150,10 @@ class Host:
     def stat(self, path: str) -> Seen[Stat]:
         return self._ask("stat", path, lambda: self._try(path, _stat))
 
+    def stats(self, path: str) -> Seen[Mapping[str, Stat]]:
+        """What is in a folder, by name; links are told as links. At a tenth of the cost of `stat` for each."""
+        return self._ask("stats", path, lambda: self._try(path, _stats))
+
     def sha256(self, path: str) -> Seen[str]:
         """Hex digest of a regular file of at most 512 MiB; cached by device, inode, mtime and size."""
         return self._ask("sha256", path, lambda: self._try(path, self._sha256))
@@ -155,9 +163,8 @@ class Host:
         data are searched for, of which a recording holds the match alone."""
         return self._ask("elf", f"{path} {pattern}", lambda: self._try(path, lambda p: self._elf(p, pattern)))
 
-    def opened(self, pid: int, pattern: str) -> Seen[Mapping[str, int]]:
-        """What the process holds open under names that the expression matches, and how often. Other names leave no
-        trace in the answer."""
+    def opened(self, pid: int, pattern: str) -> Seen[tuple[str, ...]]:
+        """What the process holds open under names that the expression matches. Others leave no trace in the answer."""
         return self._ask(
             "opened", f"{pid} {pattern}", lambda: self._try(f"/proc/{pid}/fd", lambda p: _opened(p, pattern))
         )
@@ -230,8 +237,8 @@ class Host:
         """The one place where a question is answered; recorders and replays override it."""
         return live()
 
-    def _live_text(self, path: str) -> Seen[str]:
-        return self._try(path, lambda p: whole(p, TEXT_CAP))
+    def _live_text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
+        return self._try(path, lambda p: whole(p, cap))
 
     def _try(self, path: str, read: Callable[[str], Seen[R]], place: Place = followed) -> Seen[R]:
         try:
@@ -282,7 +289,7 @@ class Host:
             os.close(fd)
 
 
-def _opened(folder: str, pattern: str) -> Mapping[str, int]:
+def _opened(folder: str, pattern: str) -> tuple[str, ...]:
     from probes.kit.opened import opened
 
     return opened(folder, pattern)
@@ -314,8 +321,28 @@ def _printable(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
 
 
+def _stats(path: str) -> Mapping[str, Stat]:
+    """By descriptor, so that the kernel does not walk the path again for each name."""
+    fd = os.open(os.fsencode(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    found: dict[str, Stat] = {}
+    try:
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                try:
+                    info = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:  # it vanished meanwhile
+                    continue
+                found[entry.name if entry.name.isascii() else _printable(os.fsencode(entry.name))] = _as_stat(info)
+    finally:
+        os.close(fd)
+    return found
+
+
 def _stat(path: str) -> Stat:
-    info = os.stat(path)
+    return _as_stat(os.stat(path))
+
+
+def _as_stat(info: os.stat_result) -> Stat:
     return Stat(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_uid, info.st_mode)
 
 

@@ -6,15 +6,17 @@ import re
 MOST = 65536
 
 
-def opened(folder: str, pattern: str) -> dict[str, int]:
-    """folder: /proc/PID/fd. What is open under a name that the expression matches, and how often. Raises OSError."""
+def opened(folder: str, pattern: str) -> tuple[str, ...]:
+    """folder: /proc/PID/fd. The names that the expression matches, sorted. Raises OSError."""
     wanted = re.compile(pattern)
-    found: dict[str, int] = {}
+    return tuple(sorted({name for name in _names(folder) if wanted.match(name)}))
+
+
+def _names(folder: str) -> list[str]:
+    found = []
     for fd in os.listdir(folder)[:MOST]:
         try:
-            name = os.readlink(f"{folder}/{fd}")
+            found.append(os.readlink(os.fsencode(f"{folder}/{fd}")).decode("utf-8", "backslashreplace"))
         except FileNotFoundError:  # closed meanwhile
             continue
-        if wanted.match(name):
-            found[name] = found.get(name, 0) + 1
     return found

@@ -1,0 +1,110 @@
+"""What each mapped library tells of itself."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.host import Elf, Host
+from probes.mapped.objects import Object, Objects
+from probes.mapped.owner import owners
+from probes.mapped.sections import Library
+
+PRELOAD = "/etc/ld.so.preload"
+WHOLE = 64 << 20  # what is digested where no build id tells it
+_WORDS = re.compile(r"[^\s:]+")
+SILENT = Gap("not_observable", "this file tells no version")
+
+# The text in which a library says its version, as found in builds of it: NCCL 2.19 (wheel), OpenBLAS 0.3.31 (numpy's
+# and scipy's wheels), jemalloc 5.3 (Debian).
+_VERSIONS = (
+    ("libnccl", r"NCCL version (\d[\w.]*(?:\+cuda[\d.]+)?)"),
+    ("libopenblas", r"OpenBLAS (\d+\.\d+\.\d+)"),
+    ("libscipy_openblas", r"OpenBLAS (\d+\.\d+\.\d+)"),
+    ("libjemalloc", r"(\d+\.\d+\.\d+-\d+-g[0-9a-f]{8,40})"),
+)
+
+
+def libraries(host: Host, pid: int, objects: Seen[Objects]) -> Seen[Map[Library]]:
+    """The first of several files of one name goes by the name alone, the others by NAME#2 and so on."""
+    return then(objects, lambda found: Map(dict(_Reading(host, pid).of(found))))
+
+
+def preloaded(host: Host, pid: int) -> Seen[tuple[str, ...]]:
+    """As they are written: paths, or names that the loader searches for."""
+    variables = host.environ(pid)
+    variable = then(variables, lambda environ: environ.items.get("LD_PRELOAD", ""))
+    if not isinstance(variable, (str, Gap)):
+        variable = Gap("not_observable", "LD_PRELOAD holds what may not be told")
+    listed = host.within(pid).text(PRELOAD)
+    if isinstance(listed, Gap) and listed.code == "absent":
+        listed = ""
+    return then(variable, lambda own: then(listed, lambda everybodys: tuple(_WORDS.findall(f"{own} {everybodys}"))))
+
+
+class _Reading:
+    def __init__(self, host: Host, pid: int) -> None:
+        self._host, self._pid = host, pid
+        self._files = host.within(pid)
+        self._owners = owners(host, pid)
+        root = host.link(f"/proc/{pid}/root")
+        self._root = "" if isinstance(root, Gap) else root.rstrip("/")
+
+    def of(self, objects: Objects) -> Iterator[tuple[str, Library]]:
+        for name, files in objects.items():
+            for number, file in enumerate(files, start=1):
+                yield name if number == 1 else f"{name}#{number}", self._library(name, file, len(files))
+
+    def _library(self, name: str, file: Object, copies: int) -> Library:
+        path = self._path(file)
+        files, place = self._place(file, path)
+        elf = files.elf(place, next((text for start, text in _VERSIONS if name.startswith(start)), ""))
+        size = then(elf, lambda told: told.size)
+        return Library(
+            path=path,
+            version=then(elf, lambda told: _version(name, told)),
+            build_id=then(elf, lambda told: told.build_id or Gap("absent", "the linker wrote none")),
+            sha256=then(elf, lambda told: _digest(files, place, told)),
+            size=size,
+            soname=then(elf, lambda told: told.soname or Gap("absent", "it has no name of its own")),
+            owner=self._owners.of(path, size),
+            deleted=file.deleted,
+            copies=copies,
+        )
+
+    def _place(self, file: Object, path: str) -> tuple[Host, str]:
+        """What no folder lists any more, the kernel still hands to root."""
+        if file.deleted:
+            return self._host, f"/proc/{self._pid}/map_files/{file.addresses}"
+        return self._files, path
+
+    def _path(self, file: Object) -> str:
+        """The kernel tells it from our root, where a chroot of the process lies beneath ours."""
+        inside = self._root and file.path.startswith(f"{self._root}/")
+        return file.path[len(self._root) :] if inside else file.path
+
+
+def _digest(files: Host, path: str, told: Elf) -> Seen[str]:
+    if told.build_id:
+        return Gap("not_read")
+    return files.sha256(path) if told.size <= WHOLE else Gap("not_observable", "larger than 64 MiB")
+
+
+def _version(name: str, told: Elf) -> Seen[str]:
+    """Else the last of the symbol versions that bear its name: 12 of libcudart.so.12, GOMP_5.0.1."""
+    return told.told or next(_defined(name, told.defines), SILENT)
+
+
+def _defined(name: str, versions: Sequence[str]) -> Iterator[str]:
+    own = name.removeprefix("lib")
+    for version in reversed(versions[1:]):
+        if version.startswith(f"{name}.so."):
+            yield version.removeprefix(f"{name}.so.")
+    yield from sorted(_numbered(own, versions), key=_numbers, reverse=True)
+
+
+def _numbered(own: str, versions: Iterable[str]) -> Iterator[str]:
+    return (version for version in versions if re.fullmatch(rf"{re.escape(own)}_[\d.]+", version, re.IGNORECASE))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version.rpartition("_")[2])]
