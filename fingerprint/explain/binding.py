@@ -25,13 +25,14 @@ class Bound(NamedTuple):
     against: tuple[Evidence, ...] = ()
 
 
-def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed]) -> Bound:
-    """seen: by path. Where no condition could be looked at, nothing is said."""
+def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], *, ended: bool = False) -> Bound:
+    """seen: by path. ended: it is to be explained that a run ended, of which it tells nothing how much crossed a link.
+    Where no condition could be looked at, nothing is said."""
     evidence: list[Evidence] = []
     against: list[Evidence] = []
     for condition in dict.fromkeys(condition for rule in rules for condition in rule.binds):
         line = tuple(_line(change, condition, seen))
-        if line:
+        if line and not (ended and condition.sign in _TRAFFIC):
             holds = _holds(change, condition, line, seen)
             (evidence if holds else against if holds is False else []).append(_told(line, condition, holds))
     return Bound(tuple(_once(evidence))) if evidence else Bound(against=tuple(against[:1]))

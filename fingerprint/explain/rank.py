@@ -72,7 +72,8 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 def _ranked(change: Folded, about: _About) -> Ranked:
     way = reach(change, about.target, about.metrics)
-    limits = bound(change, way.rules, about.seen)
+    ended = about.target is not None and "completion" in about.target.phases
+    limits = bound(change, way.rules, about.seen, ended=ended)
     signs = shown(change, way.rules, about.seen)
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_unread(change, way, about.around))

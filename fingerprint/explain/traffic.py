@@ -7,11 +7,12 @@ from fingerprint.diff.changes import Folded
 from fingerprint.explain.observed import Observed, level
 from fingerprint.runs.record import Distribution
 
-LOADED, IDLE = 0.10, 0.01
-"""Of what a link carries. It costs at most the time that its traffic takes on it: at a hundredth that is nothing that
-anybody measures, and where fewer lanes cost 15 % (club-3090#142) it was a tenth and more."""
+LOADED, IDLE = 0.10, 0.005
+"""Of what a link carries. It costs at most the time that its traffic takes on it: to make a run 1.15x as long, fewer
+lanes must have been full for a seventh of it. Decoding over two GPUs crossed PCIe at 0.01 to 0.12 GB/s, prefill at 6 to
+9 (club-3090#1098, #1079, #1107)."""
 STILL = 1e6
-"""B/s: a decode step of one stream of a small model, on two GPUs, makes several of these."""
+"""B/s: far less than any work on several GPUs says to each other."""
 CEASED = 0.02
 TWICE = 2.0
 MB = 1e6

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import probe_of
+from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.observed import observed
 from fingerprint.explain.rank import Ranked, rank
 from fingerprint.explain.weights import BINDING, SHOWN, UNBOUND
@@ -57,10 +58,12 @@ def crossing(pcie: int, lanes: int = 16, nvlink: int | None = None, busy: float 
     return found
 
 
-def ranked(before: Section, after: Section, x: Samples, y: Samples, area: str = "gpu") -> Mapping[str, Ranked]:
-    a, b = subject("A", before, area=area, samples=x), subject("B", after, area=area, samples=y)
+def ranked(
+    before: Section, after: Section, x: Samples, y: Samples, moved: MetricChange = SLOWER
+) -> Mapping[str, Ranked]:
+    a, b = subject("A", before, area="gpu", samples=x), subject("B", after, area="gpu", samples=y)
     seen = observed(a.state.samples, b.state.samples, probe_of)
-    return {one.change.text: one for one in rank(compare(a.state, b.state), (), seen, [SLOWER])}
+    return {one.change.text: one for one in rank(compare(a.state, b.state), (), seen, [moved])}
 
 
 def narrowed(x: Samples, y: Samples) -> Ranked:
@@ -177,3 +180,10 @@ def test_swapped_runs_are_judged_alike(pcie_a: int, pcie_b: int, nvlink_a: int, 
     assert [one.says.partition(": ")[2] for one in there.evidence] == [
         one.says.partition(": ")[2] for one in back.evidence
     ]
+
+
+def test_of_a_run_that_ended_traffic_tells_nothing() -> None:
+    """What came to its end over a slower link did so without much that it had to carry."""
+    fast, slow = (on_both(Gpu(pcie=Pcie(link_gen_max=generation))) for generation in (3, 2))
+    found = ranked(fast, slow, crossing(2 * MB), crossing(2 * MB), metric("exit_status", "better", 1.0, 0.0))
+    assert [(one.evidence, one.against) for one in found.values()] == [((), ())]

@@ -195,10 +195,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="fabric-manager",
         sees=(
-            "driver/daemons/nvidia-fabricmanager/*",
+            "driver/daemons/nvidia-fabricmanager",
+            "driver/daemons/nvidia-fabricmanager/running",
             "driver/fabricmanager/matches_module",
-            "driver/fabricmanager/settings",
-            "driver/fabricmanager/settings/*",
         ),
         moves=("nvlink", "collective", "availability"),
         shows=REROUTED,
@@ -217,6 +216,25 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/NVIDIA/NVSentinel/issues/891",
             FABRIC,
         ),
+    ),
+    Rule(
+        name="fabric-manager-setup",
+        sees=(
+            "driver/daemons/nvidia-fabricmanager/arguments",
+            "driver/daemons/nvidia-fabricmanager/version",
+            "driver/fabricmanager/settings",
+            "driver/fabricmanager/settings/*",
+        ),
+        moves=("nvlink", "collective", "availability"),
+        between=True,
+        breaks=True,
+        usual=(1.2, 4.0),
+        beside=("driver/fabricmanager/matches_module", "gpu/*/fabric/state"),
+        why="Its version must be the driver's, and its settings decide whether work goes on with fewer links where one "
+        "is missing, or not at all.",
+        confirm="nv-fabricmanager --version beside /proc/driver/nvidia/version; fabricmanager.cfg of both",
+        confirmed=1,
+        sources=("https://github.com/ollama/ollama/issues/12136", FABRIC),
     ),
     Rule(
         name="imex",

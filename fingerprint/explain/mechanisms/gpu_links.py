@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
         binds=LOADED,
         breaks=True,
         usual=(1.1, 4.0),
-        bound=Bound("observed", "gpu/*/pcie/link_speed", "at most as the speed of a lane under load"),
+        bound=Bound("observed", "gpu/*/pcie/link_bandwidth", "at most as what the link carries under load"),
         beside=BY_OTHER_WAYS,
         why="Each generation doubles what a lane carries: 1.2x to 2x for tensor parallelism and offloaded weights. "
         f"{NO_LINK_NEEDED} At rest a lower generation is how boards save power; Gen2 for 3.5 h of training was not.",
