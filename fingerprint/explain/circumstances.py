@@ -37,7 +37,7 @@ UNKNOWN = Circumstances()
 
 
 class _Program(msgspec.Struct):
-    """Of a process's section what tells which program it is; gaps and what is private stand as they are."""
+    """Of a process's section what tells which program it is; gaps and what is private stand as they are, and flags as a Map."""
 
     program: Mapping[str, Any] = {}
     interpreter: Mapping[str, Any] = {}
@@ -47,7 +47,7 @@ class _Program(msgspec.Struct):
     @property
     def words(self) -> list[str]:
         """The program's path, the module that an interpreter was told to run, and the verb of a command with verbs."""
-        module, verbs = self.flags.get(_MODULE), self.operands
+        module, verbs = self.flags.get("items", {}).get(_MODULE), self.operands
         told = [word for words in (module, verbs) if isinstance(words, list) for word in words[:2]]
         return [word for word in (self.program.get("path"), *told) if isinstance(word, str)]
 

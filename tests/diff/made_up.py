@@ -44,8 +44,8 @@ class Task(Section):
     cgroup: Cgroup = Cgroup()
     nice: Seen[int] = config("share", "made up", restore="renice {value}")
     weight: Seen[int] = config("moves with nice", "made up", follows=("process/*/nice",))
-    arguments: Seen[tuple[str | Redacted, ...]] = config(
-        "flags", "made up", follows=("process/**/arguments", "process/**/env/*")
+    operands: Seen[tuple[str | Redacted, ...]] = config(
+        "flags", "made up", follows=("process/**/operands", "process/**/env/*")
     )
     env: Seen[Map[Seen[str | Redacted]]] = config("variables", "made up")
     cap: Seen[int] = config("moves with the host's mode", "made up", follows=("made/mode",))

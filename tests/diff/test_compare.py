@@ -153,20 +153,20 @@ def test_a_fact_follows_one_of_its_own_process_only() -> None:
 
 def test_what_a_descendant_is_started_with_follows_from_what_its_starter_was_given() -> None:
     a, b = (
-        state_of({"process/main": Task(env=Map({"TP": n})), "process/main.x.1": Task(arguments=("--tp", n))})
+        state_of({"process/main": Task(env=Map({"TP": n})), "process/main.x.1": Task(operands=("--tp", n))})
         for n in "12"
     )
     assert {change.text: change.follows for change in compared(a, b).changes} == {
         "process/main/env/TP": None,
-        "process/main.x.1/arguments": "process/main/env/TP",
+        "process/main.x.1/operands": "process/main/env/TP",
     }
 
 
 def test_what_a_descendant_has_from_its_starter_is_the_starters_change_and_no_consequence_of_another() -> None:
     names = ("process/main", "process/main.x.1")
-    a, b = (state_of({name: Task(arguments=(n,), env=Map({"TP": n})) for name in names}) for n in "12")
+    a, b = (state_of({name: Task(operands=(n,), env=Map({"TP": n})) for name in names}) for n in "12")
     assert {change.text: change.follows for change in compared(a, b).changes} == {
-        "process/*/arguments": None,
+        "process/*/operands": None,
         "process/*/env/TP": None,
     }
 
@@ -185,7 +185,7 @@ def test_what_several_descendants_lack_alike_is_a_change_of_all_of_them_and_of_n
 
 def test_a_starter_follows_none_of_its_descendants() -> None:
     a, b = (
-        state_of({"process/main": Task(arguments=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12"
+        state_of({"process/main": Task(operands=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12"
     )
     assert {change.follows for change in compared(a, b).changes} == {None}
 
@@ -236,16 +236,16 @@ def test_processes_that_come_or_go_are_context() -> None:
 
 
 def test_siblings_that_started_in_another_order_are_paired_by_their_state() -> None:
-    first, second = Task(nice=0, arguments=("a",)), Task(nice=0, arguments=("b",))
+    first, second = Task(nice=0, operands=("a",)), Task(nice=0, operands=("b",))
     a = state_of({"process/main.x.1": first, "process/main.x.2": second})
     b = state_of({"process/main.x.1": second, "process/main.x.2": first})
     assert compared(a, b).changes == ()
 
 
 def test_a_descendants_temporary_paths_are_no_suspects() -> None:
-    a, b = (state_of({"process/main.cc.1": Task(arguments=("-o", f"/tmp/cc{n}.s"))}) for n in (1, 2))
+    a, b = (state_of({"process/main.cc.1": Task(operands=("-o", f"/tmp/cc{n}.s"))}) for n in (1, 2))
     assert the_change(a, b).first.context
-    a, b = (state_of({"process/main": Task(arguments=("-o", f"/tmp/cc{n}.s"))}) for n in (1, 2))
+    a, b = (state_of({"process/main": Task(operands=("-o", f"/tmp/cc{n}.s"))}) for n in (1, 2))
     assert not the_change(a, b).first.context
 
 

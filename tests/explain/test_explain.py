@@ -81,10 +81,10 @@ def test_what_changed_during_a_run_shows_both_values_and_outranks_what_only_diff
 
 
 def test_suspects_are_ordered_by_how_often_their_kind_was_the_confirmed_cause() -> None:
-    a = subject("A", Made(), Task(nice=0, arguments=("x",), env=Map({"OMP_NUM_THREADS": "1"})))
-    b = subject("B", Made(), Task(nice=5, arguments=("y",), env=Map({"OMP_NUM_THREADS": "2"})))
+    a = subject("A", Made(), Task(nice=0, operands=("x",), env=Map({"OMP_NUM_THREADS": "1"})))
+    b = subject("B", Made(), Task(nice=5, operands=("y",), env=Map({"OMP_NUM_THREADS": "2"})))
     assert [suspect.facts[0] for suspect in explained(a, b).suspects] == [
-        "process/main/arguments", "process/main/env/OMP_NUM_THREADS", "process/main/nice",
+        "process/main/env/OMP_NUM_THREADS", "process/main/operands", "process/main/nice",
     ]  # fmt: skip
 
 

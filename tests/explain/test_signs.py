@@ -16,6 +16,7 @@ from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.pcie import Pcie
 from probes.kit.facts import Map
+from probes.kit.flags import flags
 from probes.process import Process
 from tests.explain.subjects import subject
 from tests.report.cases import metric
@@ -24,14 +25,14 @@ SLOW = metric("decode_ms", "worse", 11.0, 44.0, unit="ms")
 THREADS, ALGORITHM, ARGUMENTS = (
     "process/main/env/OMP_NUM_THREADS",
     "process/main/env/NCCL_ALGO",
-    "process/main/arguments",
+    "process/main/flags/--threads",
 )
 THROTTLED = "usage/main/cgroup/nr_throttled"
 FREE, HELD = {THROTTLED: Growth(0, 0, 0, 10.0)}, {THROTTLED: Growth(0, 90, 90, 10.0)}
 
 
 def program(arguments: Sequence[str] = (), **variables: str) -> Process:
-    return Process(arguments=tuple(arguments), env=Map(dict(variables)))
+    return Process(flags=flags(arguments).flags, env=Map(dict(variables)))
 
 
 def ranked(x: Process, y: Process, seen_x: Mapping[str, Any], seen_y: Mapping[str, Any]) -> dict[str, Ranked]:

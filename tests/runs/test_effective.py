@@ -100,9 +100,9 @@ def test_what_exec_was_given_stands_until_a_reading_replaces_it() -> None:
 
 
 def test_a_gap_of_the_reading_is_filled_by_what_exec_was_given() -> None:
-    state = started(passed(Task(nice=5, arguments=("x",))), read(Task(nice=Gap("denied"), arguments=("y",))))
+    state = started(passed(Task(nice=5, operands=("x",))), read(Task(nice=Gap("denied"), operands=("y",))))
     resolved = resolve(state.sections[MAIN], Task)
-    assert (resolved.section, resolved.assumed) == (Task(nice=5, arguments=("y",)), {("nice",)})
+    assert (resolved.section, resolved.assumed) == (Task(nice=5, operands=("y",)), {("nice",)})
 
 
 def test_a_run_that_was_read_and_one_that_was_not_are_compared_by_what_both_were_given() -> None:

@@ -66,20 +66,12 @@ RULES = (
             "host memory",
         ),
         breaks=True,
-        usual=(1.02, 2.6),
-        beside=("cpu/mitigations/*", "cpu/isolated", "cpu/nohz_full", "cpu/idle/driver", "gpu/*/pcie/numa_node"),
-        why="Options of the boot hold until the next: iommu= and pci= decide whether GPUs reach each other directly "
-        "(hangs, or 8 against 21 GB/s), isolcpus= and nohz_full= who runs where, intel_idle.max_cstate= how fast a "
-        "core wakes, mitigations= what a system call costs (nothing was found in GPU training), numa= and hugepages= "
-        "the memory.",
-        confirm="Boot with the other run's options (edit the line in the boot menu) and measure once more.",
-        confirmed=2,
-        sources=(
-            PARAMETERS,
-            "https://github.com/vllm-project/vllm/issues/33041",
-            "https://github.com/vllm-project/vllm/issues/51513",
-            PUGET,
-        ),
+        usual=(1.0, 2.6),
+        beside=("cpu/isolated", "cpu/idle/driver", "gpu/*/pcie/numa_node"),
+        why="A parameter that no other rule knows holds until the next boot. It may be one of a driver, of the "
+        "distribution's own start, or a word that no kernel of this release reads.",
+        confirm="Boot with the other run's line (edit it in the boot menu) and measure once more.",
+        sources=(PARAMETERS,),
     ),
     Rule(
         name="security-modules",

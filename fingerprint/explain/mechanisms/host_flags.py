@@ -1,0 +1,241 @@
+"""Flags of servers and benchmarks about the host's part: memory, threads, the front end, what is asked."""
+
+from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
+from fingerprint.explain.mechanisms.server_flags import LLAMA, SGLANG, TRTLLM, VLLM, flag
+
+_HOST: tuple[Phase, ...] = ("host latency", "decode step", "verify step", "prefill", "start-up", "any work")
+_THROTTLED = (
+    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
+    Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
+)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="layers-on-the-gpu",
+        sees=flag(
+            "-ngl --n-gpu-layers --gpu-layers --num-gpu -ncmoe --n-cpu-moe -cmoe --cpu-moe -ncffn --n-cpu-ffn -ot"
+            " --override-tensor -nkvo --*kv-offload -kvo --*op-offload -nopo --mmproj-offload --no-mmproj-offload"
+        ),
+        moves=("cpu time", "host memory bandwidth", "pcie link", "gpu memory"),
+        read_by=("llama.cpp",),
+        breaks=True,
+        usual=(1.1, 6.7),
+        beside=("gpu/*/memory/total", "memory/total"),
+        why="What is not on the GPU is computed by the CPU, at the speed of the host's memory: 6.7x with layers left "
+        "out by mistake. One layer more than fits, and the rest is moved for each token.",
+        confirm="The log's line of layers that were offloaded, and the sizes of the buffers, in both runs",
+        confirmed=1,
+        sources=(LLAMA,),
+    ),
+    Rule(
+        name="weights-from-the-host",
+        sees=flag(
+            "--cpu-offload-* --offload-* --*swap-space --kv-offloading-* --kt-* --enable-paged-experts"
+            " --paged-experts-* --ple-offload-* --enable-*weights-cpu-backup --enable-memory-saver"
+        ),
+        moves=("pcie link", "host memory bandwidth", "page placement", "gpu memory"),
+        beside=("gpu/*/pcie/link_gen_max", "gpu/*/pcie/numa_node"),
+        why="Weights or cache that live in the host's memory cross PCIe in each step, or are computed there: memory of "
+        "the GPU against the width of the link and the node that the pages lie on.",
+        confirm="nvidia-smi dmon -s t during the run in both; start without offload and with a smaller cache",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="cache-tiers",
+        sees=flag(
+            "--hicache-* --enable-h*cache --enable-lmcache --lmcache-* --enable-flexkv --flexkv-*"
+            " --kv-transfer-config --disaggregation-* --encoder-* --ec-* --enable-pdmux --pdmux-* --*unified-cache*"
+            " --kv-events-config"
+        ),
+        moves=("workload", "pcie link", "network", "host memory bandwidth"),
+        phases=("prefill", "decode step", "host latency", "any work"),
+        breaks=True,
+        why="Caches below the GPU's, and prefill and decode on different GPUs: prompts are found instead of computed, "
+        "and what is found has to come over PCIe or the network first.",
+        confirm="Hit rate and time of transfers in the engine's metrics; the same run with the tier off",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="loading-weights",
+        sees=flag(
+            "--mlock --*mmap --direct-io --no-direct-io -dio -ndio --load-mode -lm --lazy-mode -lzm --load-format"
+            " --weight-loader-* --safetensors-* --model-loader-extra-config --startup-weight-load-mode"
+            " --weight-cache-* --*repack --transparent-huge-pages --no-host --download-dir"
+            " --max-parallel-loading-workers --check-tensors --hugepages"
+        ),
+        moves=("page placement", "page cache", "host memory", "page size", "storage"),
+        phases=("start-up", "decode step", "prefill", "any work"),
+        usual=(1.05, 3.0),
+        beside=("numa/online", "memory/total"),
+        why="How weights come to lie in memory: mapped from the page cache, where an earlier run may have put them on "
+        "one node; read anew and spread; locked; in huge pages. 1.8 to 3x for decoding on the CPU, either way.",
+        confirm="numastat -p PID in both runs; drop the caches, then start with each value",
+        sources=(
+            LLAMA,
+            "https://github.com/ggml-org/llama.cpp/pull/18166",
+            "https://github.com/ubergarm/ik_llama.cpp/pull/1",
+        ),
+    ),
+    Rule(
+        name="thread-flags",
+        sees=flag(
+            "--threads -t --threads-batch -tb --threads-http --num-thread --num-threads --n-threads --cpu-mask* -C*"
+            " --cpu-range* --cpu-strict* --prio --prio-* --poll* --omp-num-threads --gc-threshold"
+        ),
+        moves=("cpu time", "wake latency"),
+        shows=_THROTTLED,
+        usual=(1.08, 10.0),
+        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "process/*/affinity", "cpu/smt/active"),
+        why="Threads that compute in step are as fast as the last one. More of them than CPUs, than cores, or than a "
+        "quota pays for stop each other: 2 to 10x, with the GPU idle; too few leave cores idle.",
+        confirm="As many as there are cores in the cpuset; cpu.stat and usage/main/run_delay in both runs",
+        confirmed=5,
+        sources=(
+            LLAMA,
+            "https://github.com/ollama/ollama/issues/17916",
+            "https://github.com/ggml-org/llama.cpp/pull/20020",
+            "https://github.com/tobocop2/lilbee/pull/660",
+        ),
+    ),
+    Rule(
+        name="numa-flags",
+        sees=flag("--numa* --enable-numa* --membind --cpunodebind --interleave --preferred --physcpubind"),
+        moves=("page placement", "cpu time"),
+        usual=(1.02, 1.8),
+        beside=("numa/online", "kernel/sysctl/kernel/numa_balancing", "gpu/*/pcie/numa_node"),
+        why="Which node threads and pages go to. Spreading helps a model that the CPUs compute and hurts one whose "
+        "GPU hangs on one node; pages that were cached before the binding stay where they are.",
+        confirm="numastat -p PID in both runs; start without it after the page cache was dropped",
+        confirmed=1,
+        sources=(LLAMA, SGLANG, "https://github.com/ollama/ollama/pull/6484"),
+    ),
+    Rule(
+        name="steps-on-the-host",
+        sees=flag(
+            "--async-scheduling --no-async-scheduling --disable-overlap-schedule --*batch-overlap --enable-dbo"
+            " --dbo-* --tbo-* --num-continuous-decode-steps --num-scheduler-steps --multi-step-*"
+            " --scheduler-recv-interval --disable-async-output-proc --stream-interval --sleep-on-idle"
+            " --sleep-idle-seconds --watchdog-*"
+        ),
+        moves=("cpu time", "wake latency", "launch latency"),
+        phases=_HOST,
+        why="Whether the host prepares the next step while the GPU works on this one. Where it does not, each step "
+        "waits for scheduling, sampling and sending, and a slow CPU shows in full.",
+        confirm="Gaps between two steps in a trace of either run; py-spy dump of the scheduler",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="front-end",
+        sees=flag(
+            "--api-server-count --tokenizer* --detokenizer-* --skip-tokenizer-init --renderer-num-workers"
+            " --num-postprocess-workers --grammar* --guided-* --structured-outputs-config --constrained-*"
+            " --reasoning-* --tool-* --*tool-choice --*chat-template* --*jinja --enable-http2 --http2-* --h11-*"
+            " --grpc* --mm-* --limit-mm-* --media-* --image-* --*-custom-logit-processor --logits-processors"
+            " --batch-notify-size --dynamic-batch-tokenizer-* --enable-dynamic-batch-tokenizer --max-logprobs"
+            " --timeout-keep-alive"
+        ),
+        moves=("cpu time", "workload"),
+        phases=_HOST,
+        shows=_THROTTLED,
+        why="What is done to a request before and after the GPU: templates, tokens, images, grammars. A compiler of "
+        "grammars that took all cores of the host made 8 ms a token into 80, within a quota.",
+        confirm="py-spy dump of the API server during the run; the same requests as plain text without a grammar",
+        sources=(VLLM, SGLANG, TRTLLM, "https://github.com/vllm-project/vllm/pull/49461"),
+    ),
+    Rule(
+        name="logs-and-traces",
+        sees=flag(
+            "--log-* --*-log-* --*-logging --logging-* --*-metrics* --show-time-cost --verbose -v -lv --verbosity"
+            " --verbose-prompt --otlp-* --collect-detailed-traces --enable-trace --trace-* --*nvtx* --profile*"
+            " --debug-* --crash-dump-folder --aggregate-engine-logging --decode-log-interval --kv-canary*"
+            " --export-metrics-*"
+        ),
+        moves=("cpu time", "system calls", "storage"),
+        phases=_HOST,
+        usual=(1.0, 1.2),
+        why="Lines, counters and traces of each request or step are written by the thread that could prepare the next "
+        "one. Mostly it is nothing; dumps of tensors and traces of kernels are not.",
+        confirm="Start without it",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="server-address",
+        sees=flag(
+            "--host --port --*-port --uds --api-key --admin-api-key --ssl-* --served-model-name --alias -a"
+            " --*root-path --api-prefix --allowed-* --cors-* --dist-init-addr --master-addr --data-parallel-address"
+            " --nccl-init-addr --base-url --url"
+        ),
+        moves=("availability",),
+        phases=("start-up",),
+        breaks=True,
+        usual=(1.0, 1.0),
+        why="Where a server listens and by which name it is asked moves no step. It does not start where the address "
+        "is taken, and a client that asks another address measures another server.",
+        confirm="ss -ltnp tells who listens there",
+        sources=(VLLM, LLAMA),
+    ),
+    Rule(
+        name="sampling-and-seeds",
+        sees=flag(
+            "--seed --random-seed --temp --temperature --top-* --min-p --typical* --*-penalty --repeat-* --mirostat*"
+            " --samplers --sampling-* --generation-config --override-generation-config"
+            " --enable-deterministic-inference --logprobs-mode --n-predict --predict --ignore-eos --stop* --keep"
+        ),
+        moves=("workload", "accept length", "kernel choice"),
+        phases=("accept length", "decode step", "verify step", "prefill", "any work"),
+        usual=(1.02, 2.3),
+        why="Other tokens are chosen: answers of another length, drafts that are accepted more or less often. With one "
+        "seed for every run the same prompts come again, and a warm cache has them: 1.86 to 2.3x.",
+        confirm="Number of tokens answered and hit rate of the cache in both runs; another seed for each",
+        sources=(VLLM, "https://github.com/vllm-project/vllm/issues/54227"),
+    ),
+    Rule(
+        name="benchmark-load",
+        sees=flag(
+            "--num-prompts --num-requests --request-rate --request-count --max-concurrency --concurrency --burstiness"
+            " --ramp-* --input-len* --output-len* --*-input-len --*-output-len --*-prefix-len --random-* --sharegpt-*"
+            " --gsp-* --mooncake-* --dataset* --custom-* --prompt* -p --file -f --n-prompt --n-gen --n-depth -pg -d"
+            " --repetitions --num-iters* --num-runs --num-warmup* --warmup-* --max-tokens --extra-body"
+            " --extra-request-body --cache-hit-rate --endpoint --backend --goodput --disable-stream --no-stream"
+            " --client-stream-interval --flush-cache --max-turns --num-clients --rate"
+        ),
+        moves=("workload",),
+        usual=(1.1, 4.4),
+        why="What is asked, how often and by how many at once. Other lengths, another concurrency, prompts that repeat "
+        "or a client that cannot keep up measure something else: 1.1 to 4.4x on record.",
+        confirm="The same client with the other run's flags against the same server",
+        confirmed=6,
+        sources=(
+            "https://docs.vllm.ai/en/stable/benchmarking/",
+            "https://github.com/kubernetes-sigs/inference-perf/issues/648",
+            "https://github.com/vllm-project/vllm/issues/54227",
+        ),
+    ),
+    Rule(
+        name="result-files",
+        sees=flag(
+            "-o --out --output --output-file --output-dir --output-json --result-* --save-* --append-result"
+            " --export-json"
+        ),
+        moves=("storage",),
+        phases=("any work",),
+        usual=(1.0, 1.02),
+        why="Where results are written, after what is measured mostly: it moves a number where the file lies on a slow "
+        "disk and is written in between.",
+        confirm="Write to /dev/shm, then the same run",
+        sources=("https://docs.vllm.ai/en/stable/benchmarking/",),
+    ),
+    Rule(
+        name="configuration-file",
+        sees=flag(
+            "--config --*-config-file --config-file --extra-llm-api-options --additional-config --models-preset"
+            " --extra-encoder-options"
+        ),
+        moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time"),
+        breaks=True,
+        why="Every flag may stand in the file as well, and the file may change under one name: what it says is not "
+        "read here.",
+        confirm="diff the two files; the engine's log prints what it took",
+        sources=(VLLM, TRTLLM),
+    ),
+)

@@ -1,0 +1,238 @@
+"""Flags of inference servers that make up a step on the GPU: model, parallelism, batches, graphs, kernels, caches."""
+
+from fingerprint.explain.mechanisms.graph import Phase, Rule
+
+
+def flag(names: str) -> tuple[str, ...]:
+    """Globs of flags of any process of the run, by their names, with blanks between them."""
+    return tuple(f"process/*/flags/{name}" for name in names.split())
+
+
+VLLM = "https://docs.vllm.ai/en/stable/configuration/engine_args/"
+SGLANG = "https://docs.sglang.io/advanced_features/server_arguments.html"
+LLAMA = "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md"
+TRTLLM = "https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html"
+_STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="served-model",
+        sees=flag(
+            "--model --model-path --model-id -m -mu --model-url -hf* --hf-repo --hf-file --revision --code-revision"
+            " --hf-overrides --hf-config-path --json-model-override-args --model-impl --model-class-overrides"
+            " --config-format --trust-remote-code --mmproj* --override-kv --rope-* --yarn-*"
+        ),
+        moves=("workload", "gpu memory", "code"),
+        phases=(*_STEPS, "accept length"),
+        breaks=True,
+        why="Another model, another revision of it, or another implementation of its layers is another amount of work "
+        "for each token. To Python itself `-m` names the module that runs.",
+        confirm="Digest config.json and the list of weight files in both runs; start with the other run's value",
+        sources=(VLLM, SGLANG, LLAMA),
+    ),
+    Rule(
+        name="adapters",
+        sees=flag("--lora* --enable-lora* --max-lora* --max-*-loras --fully-sharded-loras --default-mm-loras"),
+        moves=("kernel choice", "gpu memory", "launch latency"),
+        phases=_STEPS,
+        why="With adapters each layer adds two small products, batches mix several of them, and their slots take "
+        "memory from the cache whether one is asked for or not.",
+        confirm="Start without adapters and measure the base model",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="number-formats",
+        sees=flag(
+            "--dtype --quantization* --quantize* -q --modelopt* --load-in-* --enable-fp32-lm-head"
+            " --enable-tf32-matmul --*mxfp4* --quantize-and-serve"
+        ),
+        moves=("gpu memory bandwidth", "gpu compute", "kernel choice", "gpu memory", "accept length"),
+        phases=(*_STEPS, "accept length"),
+        breaks=True,
+        why="How many bytes a weight has, and which tensor cores multiply it: decoding reads all active weights for "
+        "each token, so half the bytes are up to twice the speed, where the GPU has kernels for the format.",
+        confirm="The engine's log names format and kernel at the start; the size of the weights on the GPU in both",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
+        name="parallelism",
+        sees=flag(
+            "--tensor-parallel-size --tp --tp-size -tp --pipeline-parallel-size --pp --pp-* -pp --data-parallel-*"
+            " --dp --dp-size -dp* --decode-context-parallel-size --prefill-context-parallel-size"
+            " --context-parallel-size --cp-size --dcp-size -dcp -pcp --expert-parallel-size --moe-*-size --ep"
+            " --ep-size -ep --enable-expert-* --attn-*-size --enable-dp-* --enable-*attn-tp* --nnodes -n --node-rank"
+            " -r --gpus-per-node --split-mode -sm --tensor-split -ts --main-gpu -mg --device --devices --device-ids"
+            " -dev --base-gpu-id --gpu-id-step --distributed-executor-backend --num-shard --sharded"
+            " --load-balance-method --rpc"
+        ),
+        moves=("workload", "collective", "gpu memory", "kernel choice"),
+        phases=(*_STEPS, "transfer"),
+        breaks=True,
+        beside=("gpu/*/nvlink/active", "gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node"),
+        why="How many GPUs share a layer, a batch or the experts: each does less, and they exchange more, twice a "
+        "layer. Over PCIe more GPUs can be slower than fewer; which ones they are decides the way between them.",
+        confirm="nvidia-smi during the run tells which GPUs work; start with the other run's sizes",
+        sources=(VLLM, SGLANG, TRTLLM, LLAMA),
+    ),
+    Rule(
+        name="all-reduce-flags",
+        sees=flag(
+            "--disable-custom-all-reduce --*all-reduce* --*allreduce* --enable-nccl-* --enable-*symm-mem"
+            " --enable-mscclpp --enable-quant-communications --*all2all* --*a2a* --deepep* --dcp-comm-backend"
+            " --enable-p2p-check --pre-warm-nccl --disable-nccl-*"
+        ),
+        moves=("collective",),
+        between=True,
+        breaks=True,
+        usual=(1.02, 1.6),
+        beside=("gpu/*/peers/*/p2p_read", "gpu/*/nvlink/active"),
+        why="An engine reduces small tensors by kernels of its own where GPUs reach each other directly, else by NCCL: "
+        "two a layer, bound by latency. 50 against 66 tok/s where they had to go through the host's memory.",
+        confirm="The log says which all-reduce is on or why not; nccl-tests at the size of one hidden state",
+        sources=(VLLM, SGLANG, "https://github.com/noonghunna/club-3090/issues/356"),
+    ),
+    Rule(
+        name="batches",
+        sees=flag(
+            "--max-num-seqs --max-num-*-seqs --max-running-requests --max-batch-* --max-concurrent-requests"
+            " --parallel -np --max-num-batched-tokens --max-num-tokens --max-num-scheduled-tokens"
+            " --max-prefill-tokens --prefill-* --chunked-prefill-size --*chunked-prefill --enable-mixed-chunk"
+            " --enable-dynamic-chunking --long-prefill-* --max-long-partial-prefills --batch-size -b --ubatch-size"
+            " -ub --*cont-batching -cb -nocb --max-queue* --max-num-queued-* --max-beam-width --max-waiting-tokens"
+            " --waiting-served-ratio --schedul* --*priority* --preemption-mode --retraction-policy"
+            " --pp-max-micro-batch-size --enable-prefill-delayer"
+        ),
+        moves=("workload", "kernel choice", "gpu memory"),
+        phases=(*_STEPS, "host latency"),
+        why="How many requests and tokens go into one step: larger batches are more tokens a second for everybody and "
+        "a longer step for each, and a prompt that is not cut holds up all that decode.",
+        confirm="Running and waiting requests in the engine's metrics in both runs; the same with one request",
+        sources=(VLLM, SGLANG, TRTLLM, LLAMA),
+    ),
+    Rule(
+        name="graphs-and-eager",
+        sees=flag(
+            "--enforce-eager --*cuda-graph* --*cudagraph* --compilation-config -cc -O* --optimization-level"
+            " --performance-mode --debug-cuda-graph"
+        ),
+        moves=("launch latency", "kernel choice", "gpu memory"),
+        phases=_STEPS,
+        usual=(1.2, 6.0),
+        beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
+        why="A captured step is one launch, an eager one hundreds, each of them work for a CPU: 46 to 11 tok/s without "
+        "graphs, 1.2 to 6x on record. Only batch sizes that were captured have one, and verification may have none; "
+        "one machine was faster without.",
+        confirm="The log tells which sizes were captured; trace one decode and one verify step in both runs",
+        confirmed=3,
+        sources=(
+            VLLM,
+            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
+            "https://github.com/vllm-project/vllm/issues/49370",
+            "https://github.com/vllm-project/vllm/issues/54677",
+        ),
+    ),
+    Rule(
+        name="compiling-and-tuning",
+        sees=flag("--*torch-compile* --*autotune* --kernel-config --jit-* --skip-server-warmup --warmup --no-warmup"),
+        moves=("kernel choice", "launch latency", "storage"),
+        phases=_STEPS,
+        usual=(1.02, 1.2),
+        why="What is fused and tuned at the start, or in the middle of the first requests where nobody warms up: "
+        "tuning inside of the timed window cost 10 %, and each draw of it differs by up to 15 %.",
+        confirm="Measure a second time on the same server; compare the time of the first and the second start",
+        sources=(SGLANG, "https://github.com/SemiAnalysisAI/InferenceX/pull/1531"),
+    ),
+    Rule(
+        name="attention-kernels",
+        sees=flag(
+            "--*attention-backend --attention-* --*attn-backend --*attn-dtype --flash-attn -fa --flash-attention"
+            " --triton-attention-* --flashinfer-mla-* --*-prefill-backend --*-decode-backend --*indexer*"
+            " --*topk-backend --mamba-* --linear-attn-* --disable-cascade-attn --disable-sliding-window"
+            " --sampling-backend --dsa-* --prefill-only-disable-kv-cache"
+        ),
+        moves=("kernel choice",),
+        phases=_STEPS,
+        breaks=True,
+        usual=(1.02, 1.7),
+        why="Which library computes attention and sampling, perhaps another one for prefill, decode and verification. "
+        "It may bring no graph, no format or no shape that the model needs, and then another one is taken.",
+        confirm="The log names the backend that was taken for each phase; start with the other one",
+        confirmed=1,
+        sources=(VLLM, SGLANG, "https://github.com/AMD-AGI/Hyperloom/issues/462"),
+    ),
+    Rule(
+        name="matrix-kernels",
+        sees=flag(
+            "--*moe-backend --moe-runner-backend --*gemm* --linear-backend --*cutlass* --*shared-experts* --*eplb*"
+            " --ep-num-redundant-experts --ep-dispatch-algorithm --expert-* --init-expert-location --ir-op-priority"
+            " --enable-fused-*"
+        ),
+        moves=("kernel choice",),
+        phases=_STEPS,
+        usual=(1.02, 1.7),
+        why="Which kernels multiply experts and quantised weights, and how experts are spread over GPUs: a choice that "
+        "is best for 4,096 tokens of a prompt is not for the few of a decode step.",
+        confirm="Start with `auto`; the log's line on the backend and on a missing tuned configuration",
+        sources=(
+            SGLANG,
+            "https://github.com/sgl-project/sglang/pull/7687",
+            "https://github.com/sgl-project/sglang/pull/24562",
+        ),
+    ),
+    Rule(
+        name="speculation-flags",
+        sees=flag(
+            "--speculative* --spec-* --num-speculative-tokens --decoupled-spec-* --draft* --model-draft -md --*-draft"
+            " -ngld -devd -ctkd -ctvd --ngram-* --lookup-cache-* -lcs -lcd --enable-multi-layer-eagle --eagle3 --mtp"
+            " --nextn --dflash"
+        ),
+        moves=("accept length", "kernel choice", "launch latency", "gpu memory"),
+        phases=(*_STEPS, "accept length"),
+        breaks=True,
+        usual=(1.05, 3.0),
+        why="How tokens are drafted and how many are verified at once. A wrong name of the method, or a draft whose "
+        "weights were not loaded, gives an accept length of 1: all the cost and no gain, without an error.",
+        confirm="Accept length and acceptance rate in the engine's metrics; the same prompts without speculation",
+        confirmed=2,
+        sources=(VLLM, SGLANG, "https://github.com/vllm-project/vllm/pull/37667"),
+    ),
+    Rule(
+        name="cache-size",
+        sees=flag(
+            "--gpu-memory-utilization --device-memory-utilization --mem-fraction-static --cuda-memory-fraction"
+            " --*free-gpu-memory-fraction --kv-cache-memory-bytes --kv-cache-dtype* --cache-type-* -ctk -ctv"
+            " --max-total-tokens --max-model-len --context-length --ctx-size --max-seq-len --max-total-*"
+            " --max-input-* --num-gpu-blocks-override --block-size --page-size --swa-* --max-mamba-cache-size"
+            " --*hybrid-kv-cache* --kv-unified -kvu -no-kvu --fit* -fit* --watermark"
+        ),
+        moves=("gpu memory", "workload", "kernel choice"),
+        phases=_STEPS,
+        breaks=True,
+        usual=(1.02, 6.7),
+        beside=("gpu/*/memory/total",),
+        why="How many tokens the key-value cache holds, and in which format. When it is full, requests are pushed out "
+        "and computed again: 2 against 13 tok/s for one pool of half the size. Too large, and the start fails.",
+        confirm="Cache use and preemptions in the engine's metrics; the log's number of blocks or tokens in both",
+        confirmed=1,
+        sources=(
+            VLLM,
+            SGLANG,
+            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
+        ),
+    ),
+    Rule(
+        name="prefix-caching",
+        sees=flag(
+            "--*prefix-cach* --prefix-match-unit --disable-radix-cache --radix-* --enable-*radix-cache"
+            " --disable-chunked-prefix-cache --*cache-prompt --cache-reuse --cache-ram -cram --*cache-idle-slots"
+            " --slot-* -sps --ctx-checkpoints -ctxcp --prompt-cache* --*session*"
+        ),
+        moves=("workload", "gpu memory"),
+        phases=("prefill", "decode step", "host latency", "any work"),
+        usual=(1.02, 2.3),
+        why="A prompt whose beginning was seen before is not computed again: identical prompts of a benchmark cost "
+        "next to nothing from the second on, 1.86 to 2.3x in one sweep.",
+        confirm="Hit rate of the cache in the engine's metrics; measure with prompts that are new",
+        sources=(VLLM, SGLANG, "https://github.com/vllm-project/vllm/issues/54227"),
+    ),
+)
