@@ -11,6 +11,7 @@ from benchmarks.incidents.rows import DATA
 from fingerprint.places import facts_of, place_of
 from fingerprint.runs.record import Distribution, Growth, Held, Sample
 from fingerprint.snapshot import Key
+from probes.gpu.pcie import carries
 from probes.kit.facts import Fact
 
 SECONDS = 60.0
@@ -32,9 +33,19 @@ AT_WORK: Mapping[str, tuple[str, float]] = {
     "utilization/memory": ("", 55),
     "temperature/gpu": ("", 61),
     "busy": ("", 1),
+    "pcie/link_gen_current": ("pcie/link_gen_max", 1),
+    "pcie/link_speed": ("pcie/link_speed_max", 1),
 }
 """Of a GPU at work: so much of another fact, or in its own unit. Of everything else, what it is at rest. It draws less
 than any limit that may be set: what reaches one says so."""
+
+TRAFFIC: Mapping[str, float] = {"pcie/tx_bytes": 0.02e9, "pcie/rx_bytes": 0.02e9}
+BETWEEN: Mapping[str, float] = {"pcie/tx_bytes": 0.1e9, "pcie/rx_bytes": 0.1e9}
+LINKED: Mapping[str, float] = {**TRAFFIC, "nvlink/data_tx": 2e9, "nvlink/data_rx": 2e9}
+"""What crosses the links of a GPU at work, B/s: of one by itself, of several that have PCIe alone, of those that have
+NVLink. Over PCIe as two boards were seen to decode, 0.01 to 0.12 GB/s each way (club-3090#1098). Over NVLink by what
+tensor parallelism of a model of 80 layers and 8192 dimensions says: two sums of 16 KiB a layer and token, 2.6 MB a
+token, at 800 tokens a second."""
 
 
 def host_samples(random: Random) -> Samples:
@@ -51,19 +62,30 @@ def _recorded() -> tuple[Samples, ...]:
 def gpu_samples(sections: Sections, random: Random) -> Samples:
     """Telemetry, counters and what settles under load, of every GPU of the machine."""
     found: Samples = {}
+    crossing = _crossing(sections)
     facts = facts_of(type_of(GPUS))
     for names, fact in facts.items():
         if fact.kind in ("telemetry", "counter") or not fact.lasting:
             pattern = "/".join(("gpu", *names))
-            found.update({place.path: sample for place, sample in _of(pattern, fact, sections, random)})
+            found.update({place.path: sample for place, sample in _of(pattern, fact, sections, crossing, random)})
     return found
 
 
-def _of(pattern: str, fact: Fact, sections: Sections, random: Random) -> Iterable[tuple[Place, Sample]]:
+def _crossing(sections: Sections) -> Mapping[str, float]:
+    """By what the machine has: how many GPUs, and whether any of their links is up."""
+    if len(places(sections, "gpu/*/name")) < 2:
+        return TRAFFIC
+    active = [value(sections, place) for place in places(sections, "gpu/*/nvlink/active")]
+    return LINKED if any(isinstance(links, int) and links for links in active) else BETWEEN
+
+
+def _of(
+    pattern: str, fact: Fact, sections: Sections, crossing: Mapping[str, float], random: Random
+) -> Iterable[tuple[Place, Sample]]:
     for place in places(sections, pattern):
         level = _at_work(sections, place)
         if fact.kind == "counter" and isinstance(level, int):
-            yield place, grown(0)
+            yield place, grown(crossing.get("/".join(place.names[1:]), 0))
         elif fact.kind == "telemetry" and isinstance(level, (int, float)):
             yield place, held_at(level, random)
         elif fact.kind == "state" and isinstance(level, (int, str)):
@@ -115,6 +137,17 @@ def facts_of_place(place: Place) -> Fact:
     if found is None:
         raise LookupError(f"no probe declares {place.path}")
     return found.fact
+
+
+def fit(samples: Samples, sections: Sections, random: Random) -> None:
+    """What each link to the host carries, as it stands after all that was changed."""
+    for place in places(sections, "gpu/*/pcie/link_width_current"):
+        of = f"gpu/{place.names[0]}/pcie"
+        generation, lanes = samples.get(f"{of}/link_gen_current"), value(sections, place)
+        if isinstance(generation, Held) and isinstance(lanes, int):
+            most = carries(generation.values[0][0], lanes)
+            assert isinstance(most, int)
+            samples[f"{of}/link_bandwidth"] = held_at(most, random)
 
 
 def settle(samples: Samples, place: Place, wanted: Plain | str | int | None) -> None:
