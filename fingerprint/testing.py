@@ -39,7 +39,7 @@ class Recorder(Host):
     """Asks another Host and keeps each first answer; asked again it gives the same one, as a replay would."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host.root, host.redactor, host.options)
+        super().__init__(host.root, host.redactor, host.options, deep=host.deep)
         self.answers: dict[tuple[str, str], Any] = {}
         self._host = host
 

@@ -1,0 +1,171 @@
+"""Where a Python looks for what it imports, in its own order, told from outside (CPython's getpath.py and site.py)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from probes.kit.facts import Gap, Map, Seen, seen_or, then
+from probes.kit.filepaths import absolute, folder_of, real
+from probes.kit.host import Host
+from probes.kit.interpreters import named, script_at
+from probes.kit.pythons import environment, switches, version
+from probes.libraries.sections import Text
+
+_SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+_HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
+_DEBIAN = "/usr/lib/python3/dist-packages"  # Debian's site.py, for the prefix /usr
+
+
+class Started(NamedTuple):
+    """What decides it: the resolved executable, and what the process was given."""
+
+    executable: str
+    argv: tuple[Text, ...]
+    cwd: Seen[str]
+    variables: "dict[str, str]"
+
+
+class Folder(NamedTuple):
+    """One entry of the import path. site: whether its .pth files are read. kind: how it came to be there."""
+
+    path: str
+    kind: str
+    site: bool = False
+
+
+class Python(NamedTuple):
+    """prefix: sys.prefix. folders: what stands on the path before any .pth file is read; the standard library is not
+    among them, which holds no distributions."""
+
+    prefix: Seen[str]
+    version: Seen[str]
+    folders: Seen[tuple[Folder, ...]]
+
+
+def started(host: Host, pid: int) -> Seen[Started]:
+    """A gap for a program that is no Python. Arguments before the executable's name: a process that had ended when
+    they were read has neither."""
+    argv, environ = host.arguments(pid), host.environ(pid)
+    cwd, executable = host.link(f"/proc/{pid}/cwd"), host.link(f"/proc/{pid}/exe")
+    if isinstance(executable, Gap):
+        return Gap("absent", "the process ended") if executable.code == "absent" else executable
+    path = executable.removesuffix(" (deleted)")
+    known = named(path)
+    if known is None or known.family != "python":
+        return Gap("absent", "the program is no Python")
+    return then(argv, lambda words: Started(path, words, cwd, _in_clear(environ)))
+
+
+def _in_clear(environ: Seen[Map[Seen[Text]]]) -> dict[str, str]:
+    items = {} if isinstance(environ, Gap) else environ.items
+    return {name: value for name, value in items.items() if isinstance(value, str)}
+
+
+def python(host: Host, how: Started) -> Python:
+    known = named(how.executable)
+    assert known is not None
+    called = how.argv[0] if how.argv else ""
+    prefix = environment(host, how.executable, called, how.variables.get("PATH", ""), how.cwd)
+    release = version(host, prefix, known)
+    if isinstance(prefix, Gap):
+        return Python(prefix, release, prefix)
+    return _Layout(host, how, prefix, release).python()
+
+
+class _Layout:
+    """One interpreter's folders."""
+
+    def __init__(self, host: Host, how: Started, prefix: str, release: Seen[str]) -> None:
+        self._host = host
+        self._how = how
+        self._config = host.text(f"{prefix}/pyvenv.cfg")
+        self._switches = switches(how.argv)
+        self._release = release
+        home = "" if self._ignores_variables else how.variables.get("PYTHONHOME", "").partition(":")[0]
+        self._prefix = home if home and isinstance(self._config, Gap) else prefix
+
+    @property
+    def _ignores_variables(self) -> bool:
+        return bool(self._switches & {"E", "I"})
+
+    def python(self) -> Python:
+        names = self._lib_names()
+        folders = then(names, lambda libs: tuple(self._folders(libs)))
+        release = self._release
+        if isinstance(release, Gap) and not isinstance(names, Gap):
+            release = names[0].partition("3.")[1] + names[0].partition("3.")[2].rstrip("t")
+        return Python(self._prefix, release, folders)
+
+    def _lib_names(self) -> Seen[tuple[str, ...]]:
+        """`python3.11` as the folders below lib are called. Of a free-threaded build `python3.13t`."""
+        if not isinstance(self._release, Gap) and self._release.count("."):
+            number = ".".join(self._release.split(".")[:2])
+            free = "t" if self._how.executable.endswith("t") else ""
+            return (f"python{number}{free}",)
+        listed = then(self._host.names(f"{self._prefix}/lib"), lambda names: tuple(filter(_is_lib, names)))
+        if isinstance(listed, Gap) or len(listed) == 1:
+            return listed
+        return Gap("not_observable", f"which of {', '.join(listed) or 'no'} releases below lib runs is not told")
+
+    def _folders(self, libs: Sequence[str]) -> Iterator[Folder]:
+        yield from self._first()
+        if not self._ignores_variables:
+            for place in self._how.variables.get("PYTHONPATH", "").split(":"):
+                if place:
+                    yield Folder(self._absolute(place), "PYTHONPATH")
+        if "S" not in self._switches:
+            yield from self._sites(libs[0])
+
+    def _first(self) -> Iterator[Folder]:
+        """The script's folder; the working one for a module, and for code in the arguments or from standard input."""
+        if self._switches & {"I", "P"} or self._how.variables.get("PYTHONSAFEPATH"):
+            return
+        at = script_at("python", self._how.argv)
+        script = None if at is None else self._how.argv[at]
+        if isinstance(script, str):
+            place = real(self._host, self._absolute(script))
+            yield Folder(folder_of(seen_or(place, self._absolute(script))), "program")
+        elif script is None and not isinstance(self._how.cwd, Gap):
+            yield Folder(self._how.cwd, "program")
+
+    def _absolute(self, place: str) -> str:
+        return absolute(place, seen_or(self._how.cwd, "/"))
+
+    def _sites(self, lib: str) -> Iterator[Folder]:
+        """A virtual environment's own first, then the user's, then those of the base."""
+        if isinstance(self._config, Gap):
+            yield from self._user_site(lib)
+            yield from _site_packages(self._host, self._prefix, lib, "environment")
+            return
+        yield from _site_packages(self._host, self._prefix, lib, "environment")
+        home = _HOME.search(self._config)
+        if _SYSTEM_SITE.search(self._config) and home:
+            yield from self._user_site(lib)
+            yield from _site_packages(self._host, folder_of(home[1]), lib, "base")
+
+    def _user_site(self, lib: str) -> Iterator[Folder]:
+        """PEP 370. Without HOME the interpreter asks the user database, which is not read here."""
+        variables = self._how.variables
+        if self._switches & {"s", "I"} or ("PYTHONNOUSERSITE" in variables and not self._ignores_variables):
+            return
+        base = "" if self._ignores_variables else variables.get("PYTHONUSERBASE", "")
+        home = variables.get("HOME", "")
+        if base or home:
+            yield Folder(f"{base or f'{home}/.local'}/lib/{lib}/site-packages", "user", site=True)
+
+
+def _is_lib(name: str) -> bool:
+    return name.startswith(("python3.", "pypy3."))
+
+
+def _site_packages(host: Host, prefix: str, lib: str, kind: str) -> Iterator[Folder]:
+    """lib64 is that of Fedora's and SUSE's builds, for compiled packages."""
+    if prefix == "/usr" and not isinstance(host.stat(_DEBIAN), Gap):
+        places = [f"/usr/local/lib/{lib}/dist-packages", _DEBIAN, f"/usr/lib/{lib}/dist-packages"]
+    else:
+        places = [f"{prefix}/lib64/{lib}/site-packages", f"{prefix}/lib/{lib}/site-packages"]
+    found = {place: info for place in places if not isinstance(info := host.stat(place), Gap)}
+    if len({(info.device, info.inode) for info in found.values()}) < len(found):  # lib64 is a link to lib
+        found.pop(places[0])
+    for place in found:
+        yield Folder(place, kind, site=True)

@@ -1,0 +1,78 @@
+"""The environment of one process, from its import path to the files of its packages."""
+
+from collections.abc import Sequence
+
+from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.host import Host
+from probes.libraries.distributions import Distribution, distributions
+from probes.libraries.hooks import customisations, path
+from probes.libraries.imports import Folder, Python, python, started
+from probes.libraries.origins import origin
+from probes.libraries.record import Checker, Record, Rows, record
+from probes.libraries.sections import Libraries, Modified, Package
+from probes.libraries.watched import is_watched
+
+_NO_RECORD = Gap("absent", "no RECORD: nobody wrote down what it was installed with")
+_CONDA = Gap("not_observable", "conda changes files after their RECORD was written")
+
+
+def libraries(host: Host, pid: int) -> Libraries:
+    how = started(host, pid)
+    if isinstance(how, Gap):
+        return _nothing(how, how)
+    told = python(host, how)
+    if isinstance(told.folders, Gap):
+        return _nothing(told.prefix, told.folders)
+    return _of(host, told, told.folders)
+
+
+def _nothing(environment: Seen[str], why: Gap) -> Libraries:
+    return Libraries(
+        environment=environment, python=why, folders=why, packages=why, origins=why, shadowed=why, hooks=why,
+        customisations=why,
+    )  # fmt: skip
+
+
+def _of(host: Host, told: Python, before: Sequence[Folder]) -> Libraries:
+    searched = path(host, before)
+    found = distributions(host, searched.folders)
+    first = {name: same[0] for name, same in sorted(found.items())}
+    checker = Checker(host)
+    origins = {name: origin(host, one) for name, one in first.items()}
+    return Libraries(
+        environment=told.prefix,
+        python=told.version,
+        folders=tuple(folder.path for folder in searched.folders),
+        packages=Map({name: _package(host, checker, one) for name, one in first.items()}),
+        origins=Map({name: one for name, one in origins.items() if one}),
+        shadowed=Map({name: tuple(one.in_words for one in same[1:]) for name, same in found.items() if same[1:]}),
+        hooks=Map(searched.hooks),
+        customisations=customisations(host, tuple(searched.folders)),
+    )
+
+
+def _package(host: Host, checker: Checker, one: Distribution) -> Package:
+    checked = host.deep or is_watched(one.name)
+    rows: Rows = "none" if not checked else "all" if host.deep else "of what runs"
+    told = _record(host, one, rows)
+    return Package(
+        version=one.version,
+        record=then(told, lambda known: known.digest),
+        modified=_modified(host, checker, one, told) if checked else Modified(),
+        requested=then(one.files, lambda files: "REQUESTED" in files),
+        found_in=one.folder.kind,
+    )
+
+
+def _record(host: Host, one: Distribution, rows: Rows) -> Seen[Record]:
+    if isinstance(one.files, Gap):
+        return _NO_RECORD if one.files.code == "absent" else one.files  # an .egg-info may be a file
+    return record(host, f"{one.info}/RECORD", rows) if "RECORD" in one.files else _NO_RECORD
+
+
+def _modified(host: Host, checker: Checker, one: Distribution, told: Seen[Record]) -> Modified:
+    conda = one.has("INSTALLER") and host.line(f"{one.info}/INSTALLER") == "conda"
+    why = _CONDA if conda else told
+    if isinstance(why, Gap):
+        return Modified(digest=why, count=why, files=why, unsettled=why)
+    return checker.modified(one.folder.path, why)
