@@ -21,6 +21,7 @@ from probes.kit.nvml.inquiry import Argument, key_of
 from probes.kit.nvml.options import Options
 from probes.kit.redact import Redactor
 from probes.kit.regular import Identity, beginning, identity, open_regular, sha256_of, whole
+from probes.kit.weights import Weights, read_weights
 
 if TYPE_CHECKING:
     from probes.kit.nvml.asking import Nvml
@@ -98,7 +99,7 @@ class Host:
         self.redactor = redactor or Redactor.ephemeral()
         self.options = nvml or Options()
         self._digests: dict[Identity, str] = {}
-        self._elves: dict[tuple[Identity, str], Elf] = {}
+        self._told: dict[tuple[Identity, str], Any] = {}
 
     def within(self, pid: int) -> "Host":
         """The files as this process sees them: this host itself where it shares them with us.
@@ -162,6 +163,10 @@ class Host:
         """What an ELF file tells of itself: see kit/elf.py; cached as `sha256` is. `pattern`: what its read-only
         data are searched for, of which a recording holds the match alone."""
         return self._ask("elf", f"{path} {pattern}", lambda: self._try(path, lambda p: self._elf(p, pattern)))
+
+    def weights(self, path: str) -> Seen[Weights]:
+        """What a file of weights tells in its header: see kit/weights.py; cached as `sha256` is."""
+        return self._ask("weights", path, lambda: self._try(path, lambda p: self._once(p, "weights", read_weights)))
 
     def opened(self, pid: int, pattern: str) -> Seen[tuple[str, ...]]:
         """What the process holds open under names that the expression matches. Others leave no trace in the answer."""
@@ -277,12 +282,15 @@ class Host:
     def _elf(self, path: str, pattern: str) -> Seen[Elf]:
         from probes.kit.elf import read_elf
 
+        return self._once(path, f"elf {pattern}", lambda fd: read_elf(fd, pattern))
+
+    def _once(self, path: str, what: str, read: Callable[[int], R]) -> Seen[R]:
+        """What `read` makes of the file while it stays the same; its ValueError is `failed`."""
         fd = open_regular(path)
         try:
-            key = identity(fd), pattern
-            if key not in self._elves:
-                self._elves[key] = read_elf(fd, pattern)
-            return self._elves[key]
+            key = identity(fd), what
+            told: R = self._told[key] if key in self._told else self._told.setdefault(key, read(fd))
+            return told
         except ValueError as error:
             return Gap("failed", str(error))
         finally:

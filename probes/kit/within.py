@@ -8,7 +8,7 @@ from probes.kit.host import Host
 
 R = TypeVar("R")
 
-FILES = frozenset(("text", "head", "matching", "names", "link", "stat", "sha256", "elf"))
+FILES = frozenset(("text", "head", "matching", "names", "link", "stat", "sha256", "elf", "weights"))
 
 
 class Within(Host):
