@@ -15,6 +15,8 @@ _LEAD = 12  # characters kept before the first difference
 _HEX = re.compile(r"[0-9a-f]{32,}")
 _HEX_SHOWN = 12
 _WHOLE_LIST = 4  # items up to which a list is shown whole
+_ON_A_LINE = re.compile(r"(process/[^/]+/flags|kernel/cmdline)/")
+_SET = {"gap": "set"}
 _MULTIPLES = {
     "B": ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")),
     "mW": ((1000, "W"),),
@@ -29,11 +31,14 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def before_after(before: Any, after: Any, unit: str = "") -> str:
+def before_after(before: Any, after: Any, unit: str = "", of: str = "") -> str:
     """`600 -> 450 W`. Sides that differ look different, however much of them is left out.
 
     Where all numbers are whole multiples of a larger unit that one is used: 600000 mW are 600 W, 600500 are not.
+    of: the fact, where it is known; a switch of a command line, which has no value, is `(set)`.
     """
+    if _ON_A_LINE.match(of):
+        before, after = _as_written(before), _as_written(after)
     size, unit = _larger(unit, [*_numbers(before), *_numbers(after)])
     before, after = _divided(before, size), _divided(after, size)
     old, new = _sides(before, after)
@@ -51,9 +56,16 @@ def growth(before: Any, after: Any, unit: str) -> str:
     return " -> ".join(f"grew by {side} {clean(unit)}".rstrip() if side else "stood still" for side in (before, after))
 
 
-def in_words(value: Any) -> str:
+def in_words(value: Any, of: str = "") -> str:
     """One value by itself."""
-    return _cut(_plain(value), 0)
+    return _cut(_plain(_as_written(value) if _ON_A_LINE.match(of) else value), 0)
+
+
+def _as_written(values: Any) -> Any:
+    """One value without the brackets of a list."""
+    if not isinstance(values, list) or len(values) > 1:
+        return values
+    return values[0] if values else _SET
 
 
 def place(pattern: str, path: str) -> str:

@@ -96,8 +96,9 @@ def _change(suspects: Sequence[Suspect], changes: Sequence[ChangedFact]) -> str:
     others = len(suspects) - 1
     more = f" (and {others} more suspect{'s' * (others > 1)})" if others else ""
     on = f" on {first.on}" if first.on else ""
-    words = growth if _has_grown(first, changes) else before_after
-    return f"{clean(first.facts[0])} {words(first.before, first.after, first.unit)}{on}{more}"
+    fact, sides = first.facts[0], (first.before, first.after, first.unit)
+    words = growth(*sides) if _has_grown(first, changes) else before_after(*sides, of=fact)
+    return f"{clean(fact)} {words}{on}{more}"
 
 
 def _has_grown(suspect: Suspect, changes: Sequence[ChangedFact]) -> bool:
@@ -141,7 +142,7 @@ def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
         return f"Find out why {fact} grew: it stands still where all is well."
     if _verdict(first, changes) == "another part":
         return f"Compare it with {in_words(first.before)}, wherever that is now: another unit is no setting of this one"
-    return f"Run again with {fact} as it was in {a}: {in_words(first.before)}"
+    return f"Run again with {fact} as it was in {a}: {in_words(first.before, fact)}"
 
 
 def next_steps(

@@ -15,6 +15,7 @@ from probes.kit.facts import Gap, Map, Redacted, Section
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
 ENVIRON = "/proc/PID/environ"
+CMDLINE = "/proc/PID/cmdline"
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -54,9 +55,10 @@ def suspect_of(
 
 
 def _why(ranked: Ranked) -> str:
-    """Of a variable its rule knows more than the fact, which stands for all of them."""
+    """Of a variable, a flag or a parameter its rule knows more than the fact, which stands for all of them."""
     change = ranked.change.first
-    return ranked.rules[0].why if ranked.rules and change.names[-2:-1] == ("env",) else change.fact.why
+    of_many = change.names[-2:-1] in (("env",), ("flags",), ("cmdline",))
+    return ranked.rules[0].why if ranked.rules and of_many else change.fact.why
 
 
 def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
@@ -80,6 +82,8 @@ def check(folded: Folded) -> str:
         return _nvidia_smi(folded)
     if source == ENVIRON:
         return f"tr '\\0' '\\n' < {ENVIRON} | grep {quote(f'^{change.names[-1]}=')}"
+    if source == CMDLINE:
+        return f"tr '\\0' ' ' < {CMDLINE}"
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 

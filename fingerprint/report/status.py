@@ -32,4 +32,4 @@ def _parts(diff: Diff, good: bool) -> Iterator[ConsoleRenderable]:
 
 
 def _change(change: ChangedFact) -> tuple[Text, str, str]:
-    return said(change.fact, FACT), before_after(change.before, change.after, change.unit), change.verdict
+    return said(change.fact, FACT), before_after(change.before, change.after, change.unit, change.fact), change.verdict

@@ -52,8 +52,9 @@ def _in_full(suspect: Suspect, grown: Container[str]) -> Iterator[ConsoleRendera
 
 
 def _in_one_line(suspect: Suspect, grown: Container[str]) -> tuple[Text, Text, Text]:
-    words = growth if suspect.facts[0] in grown else before_after
-    change = Text.assemble((clean(suspect.facts[0]), FACT), f"  {words(suspect.before, suspect.after, suspect.unit)}")
+    fact, sides = suspect.facts[0], (suspect.before, suspect.after, suspect.unit)
+    words = growth(*sides) if fact in grown else before_after(*sides, of=fact)
+    change = Text.assemble((clean(fact), FACT), f"  {words}")
     if suspect.on:
         change.append(f"  on {clean(suspect.on)}", LABEL)
     return said(f"{suspect.rank:>2}"), change, said(suspect.likelihood, _STYLES[suspect.likelihood])
@@ -106,7 +107,7 @@ def _evidence(evidence: Evidence) -> str:
 def _beside(beside: Beside) -> str:
     value, unit = beside.value, beside.unit
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{beside.fact} {quantity(value, unit) if is_number and unit else in_words(value)}"
+    return f"{beside.fact} {quantity(value, unit) if is_number and unit else in_words(value, beside.fact)}"
 
 
 def _range(low: float, high: float, unit: str) -> str:

@@ -276,10 +276,10 @@ def _values(change: ChangedFact) -> str:
 def _sides(change: ChangedFact, before: Any, after: Any) -> str:
     """What cannot be compared is not said to be another."""
     if change.verdict == "not comparable":
-        return f"{in_words(before)} -> {in_words(after)}"
+        return f"{in_words(before, change.fact)} -> {in_words(after, change.fact)}"
     if change.verdict == "grew":
         return growth(before, after, change.unit)
-    return before_after(before, after, change.unit)
+    return before_after(before, after, change.unit, change.fact)
 
 
 def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:

@@ -110,8 +110,9 @@ class Kernel(Section):
     )
     hostname: Seen[str] = identity("Which host this is, to people", "/proc/sys/kernel/hostname", context=True)
     cmdline: Seen[Map[Seen[Words]]] = config(
-        "iommu=, mitigations=, isolcpus=, intel_idle.max_cstate= and pci= are set here and hold until the next boot",
-        "/proc/cmdline; by parameter, written with `_` for `-`; under `--` what is for the first program",
+        "iommu=, mitigations=, isolcpus= and intel_idle.max_cstate= are set here and hold until the next boot; in "
+        "names - is written _, and under -- stands what is for the first program",
+        "/proc/cmdline",
     )
     boot_id: Seen[str] = identity(
         "A reboot resets power limits, locks, setpci and modules: it points to a cause and is none",

@@ -169,13 +169,13 @@ class Process(Section):
     )
     flags: Seen[Map[Seen[tuple[Text, ...]]]] = config(
         "Flags of a server decide batching, graphs, parallelism and speculation; the values of each, none of a switch",
-        "/proc/PID/cmdline, behind the program's own name",
+        "/proc/PID/cmdline",
         private=True,
         follows=_STARTERS,
     )
     operands: Seen[tuple[Text, ...]] = config(
-        "What a program is told to work on: a model, a file, a verb",
-        "/proc/PID/cmdline, what belongs to no flag",
+        "What a program is told to work on, and belongs to no flag: a model, a file, a verb",
+        "/proc/PID/cmdline",
         private=True,
         follows=_STARTERS,
     )
