@@ -1,4 +1,4 @@
-"""python -m benchmarks.incidents [--seeds N] [--rows] [--json FILE]
+"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--rows] [--json FILE]
 
 Plays every incident back among drift, without its trigger, and those that nothing on a host tells; prints how often
 the answer was right. A row counts once for each seed.
@@ -31,13 +31,13 @@ ASKED: tuple[tuple[str, str, str], ...] = (
 
 def main() -> int:
     options = _options()
-    played = list(answers(options.seeds))
+    played = list(answers(options.seeds, options.half))
     found = scores(played)
     print("\n".join(table(found)))
     print("\n".join(by_row(played, options.rows)))
     print(_scope())
     if options.json:
-        told = {"seeds": options.seeds, "scores": found, "answers": played}
+        told = {"seeds": options.seeds, "half": options.half, "scores": found, "answers": played}
         Path(options.json).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 0
 
@@ -45,6 +45,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.incidents")
     parser.add_argument("--seeds", type=int, default=20, help="drifts of each row")
+    parser.add_argument("--half", choices=("A", "B"), help="only these rows: tune on one half, check on the other")
     parser.add_argument("--rows", action="store_true", help="every row, not only those that fail now and then")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, too")
     return parser.parse_args()

@@ -1,7 +1,7 @@
 """What else changed between two runs: captures of machines on which nobody looked for a cause, and other incidents'
 triggers, at least half of it with a way to the number of the row."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -11,8 +11,8 @@ import msgspec
 from benchmarks.incidents.machines import MACHINES, standing
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
-from benchmarks.incidents.putting import Sections, places
-from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
+from benchmarks.incidents.putting import Place, places
+from benchmarks.incidents.rows import DATA, Incident, Number, incidents
 from benchmarks.incidents.sampling import facts_of_place
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.phases import ANY, phases_of_metric
@@ -30,11 +30,10 @@ INFERRED, CLOCKS = "gpu/*/inferred/clock_lock", "gpu/*/clocks"
 
 def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
     """Some changes that have nothing to do with the row and can be told apart from what it is about."""
-    sections = standing(incident.machine)
     there = [random.choice(alike) for alike in pool(incident.id)]
-    there = [change for change in there if _fits(change, incident, sections)]
+    there = [change for change in there if _fits(change, incident)]
     random.shuffle(there)
-    there = _apart(there, sections)
+    there = _apart(there, incident.machine)
     leading = _leading(there, incident.metric)
     others = [change for change in there if not leads(change, incident.metric)]
     chosen = [*leading, *others][:CHANGES]
@@ -81,7 +80,7 @@ def _is_state(row: Incident) -> bool:
     return all(facts_of_place(place).kind != "counter" for path in row.trigger for place in places(sections, path))
 
 
-def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
+def _fits(change: Changed, incident: Incident) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
     if any(path.startswith(foreign) for path in change.facts) or not _is_read(change, incident.program):
@@ -89,7 +88,8 @@ def _fits(change: Changed, incident: Incident, sections: Sections) -> bool:
     if INFERRED in change.facts and any(seen.fact.startswith(CLOCKS) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
-    return all(places(sections, path) for path in change.facts) and not _touch(change.facts, ours, sections)
+    there = all(_places(incident.machine, path) for path in change.facts)
+    return there and not _standing_for(change.facts, incident.machine) & _standing_for(ours, incident.machine)
 
 
 def _is_read(change: Changed, program: Sequence[str]) -> bool:
@@ -99,24 +99,32 @@ def _is_read(change: Changed, program: Sequence[str]) -> bool:
     return is_interpreted(program) or not any(path.startswith(OF_AN_INTERPRETER) for path in change.facts)
 
 
-def _apart(changes: Sequence[Changed], sections: Sections) -> list[Changed]:
+def _apart(changes: Sequence[Changed], machine: str) -> list[Changed]:
     """No two of them about one fact."""
     kept: list[Changed] = []
+    taken: set[Place] = set()
     for change in changes:
-        if not any(_touch(change.facts, other.facts, sections) for other in kept):
+        theirs = _standing_for(change.facts, machine)
+        if not theirs & taken:
             kept.append(change)
+            taken |= theirs
     return kept
 
 
-def _touch(facts: Facts, others: Any, sections: Sections) -> bool:
-    theirs = {place for path in others for place in places(sections, path)}
-    return any(place in theirs for path in facts for place in places(sections, path))
+def _standing_for(facts: Iterable[str], machine: str) -> set[Place]:
+    return {place for path in facts for place in _places(machine, path)}
+
+
+@cache
+def _places(machine: str, path: str) -> tuple[Place, ...]:
+    return places(standing(machine), path)
 
 
 def leads(change: Changed, metric: Number) -> bool:
     return any(fact_leads(path, metric) for path in change.facts)
 
 
+@cache
 def fact_leads(path: str, metric: Number) -> bool:
     """Whether some mechanism leads from the fact to a phase of the number."""
     phases = phases_of_metric(metric.name, metric.unit)
@@ -126,13 +134,13 @@ def fact_leads(path: str, metric: Number) -> bool:
 
 def share_that_leads(changes: Sequence[Changed], incident: Incident) -> float:
     """Of the facts of a drift that may be suspects at all."""
-    sections = standing(incident.machine)
-    facts = [path for change in changes for path in change.facts if not _is_context(path, sections)]
+    facts = [path for change in changes for path in change.facts if not _is_context(path, incident.machine)]
     return sum(fact_leads(path, incident.metric) for path in facts) / max(1, len(facts))
 
 
-def _is_context(path: str, sections: Sections) -> bool:
-    return all(facts_of_place(place).context for place in places(sections, path))
+@cache
+def _is_context(path: str, machine: str) -> bool:
+    return all(facts_of_place(place).context for place in _places(machine, path))
 
 
 def about(path: str, told: str) -> bool:

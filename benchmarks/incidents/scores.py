@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.incidents.drift import about, drift, share_that_leads
 from benchmarks.incidents.pairs import Changed, runs_of
-from benchmarks.incidents.rows import Incident, blind, incidents
+from benchmarks.incidents.rows import Half, Incident, blind, half_of, incidents
 from fingerprint.explain import explain
 from fingerprint.explain.contract import Diff, Suspect
 
@@ -48,14 +48,16 @@ class Rate(msgspec.Struct, frozen=True):
         return self.hits / self.of if self.of else None
 
 
-def answers(seeds: int) -> Iterator[Answer]:
+def answers(seeds: int, half: Half | None = None) -> Iterator[Answer]:
+    """half: of the rows; None for all."""
     for row in incidents():
-        for seed in range(seeds):
-            yield _played(row, "null" if row.null else "trigger", seed)
-            yield _played(row, "removed", seed)
+        if half in (None, half_of(row.id)):
+            for seed in range(seeds):
+                yield _played(row, "null" if row.null else "trigger", seed)
+                yield _played(row, "removed", seed)
     for row in blind():
-        for seed in range(seeds):
-            yield _played(row, "blind", seed)
+        if half in (None, half_of(row.id)):
+            yield from (_played(row, "blind", seed) for seed in range(seeds))
 
 
 def _played(row: Incident, kind: str, seed: int) -> Answer:
