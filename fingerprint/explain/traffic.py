@@ -1,11 +1,11 @@
 """What crossed a link: whether it was loaded, idle, or gave its traffic to another way."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded
 from fingerprint.explain.observed import Observed, level
-from fingerprint.runs.record import Distribution
+from fingerprint.runs.record import Distribution, Growth
 
 LOADED, IDLE = 0.10, 0.005
 """Of what a link carries. It costs at most the time that its traffic takes on it: to make a run 1.15x as long, fewer
@@ -14,6 +14,7 @@ lanes must have been full for a seventh of it. Decoding over two GPUs crossed PC
 STILL = 1e6
 """B/s: far less than any work on several GPUs says to each other."""
 CEASED = 0.02
+ALIKE = 0.97
 TWICE = 2.0
 MB = 1e6
 WELL = frozenset(("ok", "completed", "success", "active"))
@@ -27,23 +28,45 @@ class Pair(NamedTuple):
     other: Observed | None
 
 
+class _Side(NamedTuple):
+    """Of one run: B/s that crossed the link, B/s that it carries at most, the share of the time that the GPU worked."""
+
+    rate: float
+    most: float
+    worked: float
+
+
 def carried(_: Folded, pairs: Sequence[Pair]) -> bool | None:
-    """Whether the link carried a tenth of what it can, in either run: the narrower one shows more. False where it
-    carried next to nothing in both, even if all that crossed it did so while the GPU worked."""
-    loads = [load for pair in pairs for load in _loads(pair)]
-    if any(whole >= LOADED for whole, _ in loads):
+    """Whether the narrower link carried a tenth of what it can, and the wider one about as much as that. False where
+    both carried next to nothing, even if all that crossed them did so while the GPU worked."""
+    links = [sides for pair in pairs if (sides := _sides(pair))]
+    if any(_was_waited_for(*sides) for sides in links):
         return True
-    return False if loads and all(at_work < IDLE for _, at_work in loads) else None
+    return False if links and all(_is_idle(side) for sides in links for side in sides) else None
 
 
-def _loads(pair: Pair) -> Iterator[tuple[float, float]]:
-    """Of each run as shares of what the link carries: over the run, and if all was while the GPU worked."""
+def _sides(pair: Pair) -> tuple[_Side, ...]:
+    """The narrower one first; none where a run does not tell."""
     if pair.other is None:
-        return
-    for traffic, most in ((pair.traffic.a, pair.other.a), (pair.traffic.b, pair.other.b)):
-        if isinstance(most, Distribution) and most.count and level(most) > 0:
-            whole = level(traffic) / (level(most) * MB)
-            yield whole, whole * (most.count + most.left_out) / most.count
+        return ()
+    both = ((pair.traffic.a, pair.other.a), (pair.traffic.b, pair.other.b))
+    sides = [_Side(level(traffic), level(most) * MB, _share(most)) for traffic, most in both]
+    return tuple(sorted(sides, key=lambda side: side.most)) if all(side.most * side.worked for side in sides) else ()
+
+
+def _share(most: Distribution | Growth) -> float:
+    counts = isinstance(most, Distribution) and most.count + most.left_out
+    return most.count / counts if isinstance(most, Distribution) and counts else 0.0
+
+
+def _was_waited_for(narrow: _Side, wide: _Side) -> bool:
+    """Where much more crossed the narrower one it was other work, or work that lost another way: NVLink."""
+    is_narrower = narrow.most < ALIKE * wide.most
+    return is_narrower and narrow.rate >= LOADED * narrow.most and wide.rate * TWICE >= narrow.rate
+
+
+def _is_idle(side: _Side) -> bool:
+    return side.rate < IDLE * side.most * side.worked
 
 
 def crossed(_: Folded, pairs: Sequence[Pair]) -> bool | None:

@@ -87,6 +87,20 @@ def test_a_link_that_next_to_nothing_crossed_is_not_why() -> None:
     assert found.against[0].fact == "gpu/*/pcie/tx_bytes"
 
 
+@pytest.mark.parametrize(
+    ("wider", "narrower"),
+    [
+        (crossing(20 * MB), crossing(2 * GB, lanes=4)),  # as where NVLink was lost
+        (crossing(2 * GB), crossing(2 * GB)),  # what the slot allows changed, and not what was there under load
+    ],
+)
+def test_a_link_is_not_why_where_only_the_traffic_is_another_or_the_link_is_not(
+    wider: Samples, narrower: Samples
+) -> None:
+    found = narrowed(wider, narrower)
+    assert (found.evidence, found.against) == ((), ())
+
+
 def test_of_traffic_in_between_nothing_is_said() -> None:
     found = narrowed(crossing(200 * MB), crossing(200 * MB, lanes=4))
     assert (found.likelihood, found.evidence, found.against) == ("possible", (), ())
