@@ -21,8 +21,9 @@ from fingerprint.testing import (
     save,
     sections_of,
 )
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Map, Redacted
-from probes.kit.host import Host, Stat
+from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 SECRET = "correct-horse-battery-staple"
@@ -50,6 +51,9 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "link": host.link("/proc/self"),
         "stat": host.stat(str(file)),
         "sha256": host.sha256(str(file)),
+        "stats": host.stats("/sys/kernel"),
+        "space": host.space("/dev/shm"),
+        "weights": host.weights(str(file)),
         "elf": host.elf("/proc/self/exe", "(Python)"),
         "opened": host.opened(os.getpid(), "/dev/null"),
         "environ": host.environ(pid),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from struct import unpack_from
 from typing import NamedTuple
 
-from probes.kit.host import Elf
+from probes.kit.answers import Elf
 
 HEADER = 64
 MOST_HEADERS = 4096

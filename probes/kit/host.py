@@ -9,12 +9,11 @@ one named call with one key, so that a recording can hold all of them and a repl
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
+from probes.kit.answers import Elf, Space, Stat
 from probes.kit.beneath import beneath, followed
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.nvml.inquiry import Argument, key_of
@@ -53,34 +52,6 @@ ERRNO_GAPS: Mapping[int, GapCode] = {
 def gap_of(error: OSError) -> Gap:
     """The gap for an error of the kernel; whatever is not in ERRNO_GAPS is `failed`."""
     return Gap(ERRNO_GAPS.get(error.errno or 0, "failed"), error.strerror or str(error))
-
-
-class Stat(msgspec.Struct, frozen=True):
-    """What tells whether a file is the same: device, inode, size in bytes, mtime in ns; owner and mode."""
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-    uid: int
-    mode: int
-
-
-class Elf(msgspec.Struct, frozen=True):
-    """Of an ELF file (kit/elf.py). Empty where it does not say.
-
-    soname   what others that need it call it
-    build_id  in hexadecimal
-    defines  names of the symbol versions that it defines, the file's own name first
-    told     the first match of what was looked for in its read-only data
-    size     of the file, in bytes
-    """
-
-    soname: str
-    build_id: str
-    defines: tuple[str, ...]
-    told: str
-    size: int
 
 
 class Host:
@@ -154,6 +125,10 @@ class Host:
     def stats(self, path: str) -> Seen[Mapping[str, Stat]]:
         """What is in a folder, by name; links are told as links. At a tenth of the cost of `stat` for each."""
         return self._ask("stats", path, lambda: self._try(path, _stats))
+
+    def space(self, path: str) -> Seen[Space]:
+        """Of the file system that holds the path."""
+        return self._ask("space", path, lambda: self._try(path, _space))
 
     def sha256(self, path: str) -> Seen[str]:
         """Hex digest of a regular file of at most 512 MiB; cached by device, inode, mtime and size."""
@@ -295,6 +270,11 @@ class Host:
             return Gap("failed", str(error))
         finally:
             os.close(fd)
+
+
+def _space(path: str) -> Space:
+    info = os.statvfs(path)
+    return Space(info.f_blocks * info.f_frsize, info.f_bfree * info.f_frsize)
 
 
 def _opened(folder: str, pattern: str) -> tuple[str, ...]:

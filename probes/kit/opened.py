@@ -13,10 +13,11 @@ def opened(folder: str, pattern: str) -> tuple[str, ...]:
 
 
 def _names(folder: str) -> list[str]:
-    found = []
-    for fd in os.listdir(folder)[:MOST]:
-        try:
-            found.append(os.readlink(os.fsencode(f"{folder}/{fd}")).decode("utf-8", "backslashreplace"))
-        except FileNotFoundError:  # closed meanwhile
-            continue
-    return found
+    return [_name(f"{folder}/{fd}") for fd in os.listdir(folder)[:MOST]]
+
+
+def _name(path: str) -> str:
+    try:
+        return os.readlink(os.fsencode(path)).decode("utf-8", "backslashreplace")
+    except FileNotFoundError:  # closed meanwhile
+        return ""

@@ -8,7 +8,7 @@ from probes.kit.host import Host
 
 R = TypeVar("R")
 
-FILES = frozenset(("text", "head", "matching", "names", "link", "stat", "sha256", "elf", "weights"))
+FILES = frozenset(("text", "head", "matching", "names", "link", "stat", "stats", "space", "sha256", "elf", "weights"))
 
 
 class Within(Host):
@@ -19,7 +19,8 @@ class Within(Host):
     """
 
     def __init__(self, outer: Host, pid: int) -> None:
-        super().__init__(f"/proc/{pid}/root", outer.redactor, outer.options)
+        super().__init__(f"/proc/{pid}/root", outer.redactor, outer.options, deep=outer.deep)
+        self._digests, self._told = outer._digests, outer._told
         self._outer = outer
         self._pid = pid
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Seen, seen_or, then
-from probes.kit.host import Host, Stat
+from probes.kit.host import Host
 from probes.libraries.sections import Modified
 
 CAP = 64 << 20  # bytes; that of torch has 1.5 MB

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from probes.kit.answers import Elf
 from probes.kit.facts import Gap, Map, Seen, then
-from probes.kit.host import Elf, Host
+from probes.kit.host import Host
 from probes.mapped.objects import Object, Objects
 from probes.mapped.owner import owners
 from probes.mapped.sections import Library

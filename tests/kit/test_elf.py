@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from probes.kit.answers import Elf
 from probes.kit.facts import Gap
-from probes.kit.host import Elf, Host
+from probes.kit.host import Host
 
 LIBRARIES = sorted(
     str(path)

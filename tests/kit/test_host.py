@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from probes.kit import host as host_module
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Map, Redacted
-from probes.kit.host import ERRNO_GAPS, Host, Stat, gap_of
+from probes.kit.host import ERRNO_GAPS, Host, gap_of
 from probes.kit.redact import Redactor
 from tests.waiting import until
 

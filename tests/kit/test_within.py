@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fingerprint.testing import Recorder, Replay, load, save
+from probes.kit.answers import Elf, Stat
 from probes.kit.facts import Gap
-from probes.kit.host import Elf, Host, Stat
+from probes.kit.host import Host
+from probes.kit.within import FILES
 from tests.kit.test_host import plain_user
 
 root = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="only root may change a root")]
@@ -144,3 +146,22 @@ def test_of_a_process_that_ended_each_file_is_absent() -> None:
 def test_a_tree_of_files_has_one_root_only(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     assert host.within(7) is host
+
+
+def test_each_question_is_one_of_files_or_is_refused() -> None:
+    """A new question of Host takes its place here: what is not about files must not be answered from a process's."""
+    public = {name for name, value in vars(Host).items() if callable(value) and not name.startswith("_")}
+    derived = {"line", "number", "within", "begin_moment"}
+    machine = {
+        "environ", "arguments", "io_priority", "pids", "opened", "kernel_log", "command", "cpuid",
+        "nvml", "nvml_devices", "nvml_sample",
+    }  # fmt: skip
+    assert public - derived == FILES | machine
+    assert not FILES & machine
+
+
+def test_what_was_read_once_is_remembered_for_each_process_alike() -> None:
+    host = Host()
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert host.within(child.pid)._told is host._told

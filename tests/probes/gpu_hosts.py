@@ -8,8 +8,8 @@ import msgspec
 from fingerprint.sections import decoder_of
 from fingerprint.testing import Replay
 from probes.gpu import Gpu, Gpus, gpu, sample
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Map
-from probes.kit.host import Stat
 from probes.kit.nvml.asking import BOUND
 from probes.kit.probe import HOST
 from tests.nvml.scenario import Scenario, rows_of

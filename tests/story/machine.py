@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from fingerprint.testing import Answers, load
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Section, Seen
 from probes.kit.flags import flags
-from probes.kit.host import Host, Stat
+from probes.kit.host import Host
 from probes.kit.probe import HOST, discover
 from probes.kit.redact import Redactor
 from probes.process import Process

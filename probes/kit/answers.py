@@ -1,0 +1,38 @@
+"""What a Host answers where it is more than a text or a number."""
+
+import msgspec
+
+
+class Stat(msgspec.Struct, frozen=True):
+    """What tells whether a file is the same: device, inode, size in bytes, mtime in ns; owner and mode."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    uid: int
+    mode: int
+
+
+class Space(msgspec.Struct, frozen=True):
+    """Of a file system, in bytes."""
+
+    size: int
+    free: int
+
+
+class Elf(msgspec.Struct, frozen=True):
+    """Of an ELF file (kit/elf.py). Empty where it does not say.
+
+    soname   what others that need it call it
+    build_id  in hexadecimal
+    defines  names of the symbol versions that it defines, the file's own name first
+    told     the first match of what was looked for in its read-only data
+    size     of the file, in bytes
+    """
+
+    soname: str
+    build_id: str
+    defines: tuple[str, ...]
+    told: str
+    size: int
