@@ -39,6 +39,7 @@ THEMES: Mapping[str, str] = {
     "server_flags": "process",
     "host_flags": "process",
     "mapped": "mapped",
+    "container": "container",
     "thread_variables": "process",
     "cuda_variables": "process",
     "collective_variables": "nccl process",
