@@ -1,0 +1,107 @@
+"""Which models the arguments of a process name."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Union
+
+import msgspec
+
+from probes.kit.engines import program_of
+from probes.kit.facts import Redacted, Seen
+from probes.kit.flags import flags
+
+Text = Union[str, Redacted]
+Values = Mapping[str, Seen[tuple[Text, ...]]]
+
+TARGET, DRAFT, TOKENIZER = "target", "draft", "tokenizer"
+
+_NAMED_BY: Mapping[str, tuple[str, ...]] = {
+    TARGET: ("--model", "--model-path", "--model-id", "--hf-repo", "-hf", "-hfr"),
+    DRAFT: (
+        "--speculative-draft-model-path",  # SGLang; vLLM's --speculative-config is JSON
+        "--speculative-draft-model",
+        "--speculative-model",  # vLLM before 0.9
+        "--model-draft",  # llama.cpp, with the two that follow
+        "--spec-draft-model",
+        "-md",
+        "--hf-repo-draft",
+        "-hfd",
+    ),
+    TOKENIZER: ("--tokenizer", "--tokenizer-path"),
+}
+_REVISED_BY: Mapping[str, tuple[str, ...]] = {
+    TARGET: ("--revision",),
+    DRAFT: ("--speculative-draft-model-revision",),
+    TOKENIZER: ("--tokenizer-revision",),
+}
+_CACHED_BY = ("--download-dir", "--huggingface-hub-cache")
+_SPECULATION = ("--speculative-config", "-sc")
+_BY_VARIABLE = {"text-generation-launcher": "MODEL_ID", "llama-server": "LLAMA_ARG_MODEL"}
+_LLAMA = "llama"  # to other programs `-m` is something else
+_SERVING: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "vllm": (("serve",),),
+    "trtllm-serve": (("serve",), ("mm_embedding_serve",), ()),
+    "tensorrt_llm.commands.serve": (("serve",), ("mm_embedding_serve",), ()),
+    "lmdeploy": (("serve", "api_server"),),
+    "text-generation-server": (("serve",),),
+}
+"""Programs that take the model as an operand, and the words that stand before it."""
+
+
+class Asked(NamedTuple):
+    """revision: "" where none was asked for. cache: the hub's cache that a flag names, else ""."""
+
+    name: Text
+    revision: str = ""
+    cache: str = ""
+
+
+def asked(argv: Sequence[Text], env: Mapping[str, Text]) -> Mapping[str, Asked]:
+    """By role; empty for a process whose arguments name no model."""
+    program, words = program_of(argv)
+    line = flags(words)
+    given, cache = line.flags.items, _clear(_last(line.flags.items, _CACHED_BY))
+    names = {role: _last(given, named) for role, named in _NAMED_BY.items()}
+    if names[TARGET] is None:
+        names[TARGET] = _elsewhere(program, given, line.operands, env)
+    found = {
+        role: Asked(name, _clear(_last(given, _REVISED_BY[role])), cache)
+        for role, name in names.items()
+        if name is not None and name != ""
+    }
+    drafted = _speculation(_clear(_last(given, _SPECULATION)), cache)
+    return {**found, DRAFT: drafted} if drafted else found
+
+
+def _last(given: Values, names: Sequence[str]) -> Text | None:
+    """The flag's last value, as parsers take it."""
+    for values in (given[name] for name in names if name in given):
+        if isinstance(values, tuple) and values:
+            return values[-1]
+    return None
+
+
+def _clear(word: Text | None) -> str:
+    return word if isinstance(word, str) else ""
+
+
+def _elsewhere(program: str, given: Values, operands: Sequence[Text], env: Mapping[str, Text]) -> Text | None:
+    if program.startswith(_LLAMA) and (named := _last(given, ("-m",))) is not None:
+        return named
+    for before in _SERVING.get(program, ()):
+        if tuple(operands[: len(before)]) == before:
+            return operands[len(before)] if len(operands) > len(before) else None
+    return env.get(_BY_VARIABLE.get(program, ""))
+
+
+def _speculation(config: str, cache: str) -> Asked | None:
+    """Of `{"method": "eagle3", "model": "org/name", "revision": "main"}`."""
+    try:
+        told = msgspec.json.decode(config or "{}", type=_Speculation)
+    except (ValueError, RecursionError):
+        return None
+    return Asked(told.model, told.revision or "", cache) if told.model else None
+
+
+class _Speculation(msgspec.Struct):
+    model: str | None = None
+    revision: str | None = None

@@ -1,0 +1,116 @@
+"""The models of one process, read from outside, weights by their headers."""
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+import msgspec
+
+from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
+from probes.kit.host import Host
+from probes.model.asked import Asked, asked
+from probes.model.hub import Place, place
+from probes.model.sections import Checkpoint, Model
+from probes.model.tensors import weights_in, weights_of, without_weights
+
+Text = Union[str, Redacted]
+
+DOCUMENT_BYTES = 512 << 10
+MOST_DEPTH = 32
+MOST_FILES = 64
+
+_CONFIGS = ("config.json", "params.json")
+_QUANTIZATIONS = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+_GENERATION = ("generation_config.json",)
+_DIGESTED = re.compile(
+    r"tokenizer.*|.*\.(?:tiktoken|jinja|py)|vocab\.(?:json|txt)|merges\.txt|special_tokens_map\.json|added_tokens\.json"
+    r"|chat_template\.json|tekken\.json|(?:pre|video_pre)?processor_config\.json|.*\.index\.json"
+)
+_SHARD = re.compile(r"(?P<stem>.*-)\d{5}(?P<of>-of-\d{5}\.gguf)")
+
+
+def model(host: Host, pid: int) -> Model:
+    argv = host.arguments(pid)
+    if isinstance(argv, Gap):
+        return Model(models=argv)
+    environ = host.environ(pid)
+    env = {} if isinstance(environ, Gap) else _present(environ.items)
+    found = asked(argv, env)
+    if not found:
+        return Model(models=Map({}))
+    files, cwd = host.within(pid), host.link(f"/proc/{pid}/cwd")
+    return Model(
+        models=Map({role: _checkpoint(files, one, place(files, one, env, cwd)) for role, one in found.items()})
+    )
+
+
+def _present(items: Mapping[str, Seen[Text]]) -> dict[str, Text]:
+    return {name: value for name, value in items.items() if not isinstance(value, Gap)}
+
+
+def _checkpoint(files: Host, one: Asked, there: Place) -> Checkpoint:
+    path = there.path
+    names = then(path, files.names) if there.folder else then(path, lambda file: _shards(files, file))
+    folder = path if there.folder else then(path, posixpath.dirname)
+    told: dict[str, Any] = {"name": one.name, "path": path, "revision": there.revision}
+    if isinstance(names, Gap) or isinstance(folder, Gap):
+        return _unseen(names if isinstance(names, Gap) else folder, told)
+    beside = names if there.folder else ()
+    return Checkpoint(
+        configuration=_document(files, folder, beside, _CONFIGS),
+        generation_config=_document(files, folder, beside, _GENERATION),
+        quantization=_document(files, folder, beside, _QUANTIZATIONS),
+        files=Map(_digests(files, folder, beside)),
+        weights=weights_in(files, folder, names) if there.folder else weights_of(files, folder, names),
+        **told,
+    )
+
+
+def _unseen(why: Seen[object], told: Mapping[str, Any]) -> Checkpoint:
+    """Each fact of the files with the same gap."""
+    facts = dict.fromkeys(Checkpoint.__facts__, why)
+    return Checkpoint(weights=without_weights(why), **{**facts, **told})
+
+
+def _shards(files: Host, path: str) -> Seen[tuple[str, ...]]:
+    """The file itself; of one that is split (`-00001-of-00003.gguf`) all."""
+    folder, name = posixpath.split(path)
+    match = _SHARD.fullmatch(name)
+    if match is None:
+        return (name,)
+    form = re.compile(re.escape(match["stem"]) + r"\d{5}" + re.escape(match["of"]))
+    return then(files.names(folder), lambda found: tuple(one for one in found if form.fullmatch(one)))
+
+
+def _document(files: Host, folder: str, names: Sequence[str], wanted: Sequence[str]) -> Seen[Document]:
+    name = next((one for one in wanted if one in names), None)
+    if name is None:
+        return Gap("absent", f"no {' or '.join(wanted)}")
+    return then(files.text(f"{folder}/{name}", DOCUMENT_BYTES), lambda text: _parsed(files, text))
+
+
+def _parsed(files: Host, text: str) -> Seen[Document]:
+    try:
+        return Document(_plain(files, "", msgspec.json.decode(text.encode()), MOST_DEPTH))
+    except RecursionError:
+        return Gap("failed", "JSON without end")
+
+
+def _plain(files: Host, name: str, value: Any, depth: int) -> Any:
+    """Without secrets, whoever put them there."""
+    if not depth:
+        raise ValueError(f"deeper than {MOST_DEPTH}")
+    if isinstance(value, dict):
+        return {key: _plain(files, key, item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(files, name, item, depth - 1) for item in value]
+    if isinstance(value, str):
+        shown = files.redactor.parameter(name, value)
+        return msgspec.to_builtins(shown)
+    return value
+
+
+def _digests(files: Host, folder: str, names: Sequence[str]) -> dict[str, Seen[str]]:
+    wanted = [name for name in names if _DIGESTED.fullmatch(name)][:MOST_FILES]
+    return {name: files.sha256(f"{folder}/{name}") for name in wanted}
