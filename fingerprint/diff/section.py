@@ -190,7 +190,7 @@ class _Walk:
         """What is missing together with an item that nobody could read is not known to be gone."""
         if self.dark.intersection(d.names[1:]):
             return "went dark" if d.after is MISSING else "came to light"
-        return verdict_of(d, of_process=self.probe.of == "process")
+        return verdict_of(d, of_process=self.probe.of != "host")
 
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
         temporary = self.key.is_descendant and only_temporary(before, after)

@@ -61,7 +61,7 @@ class Unchanged:
         """None unless all that the glob leads to was seen, equal in both and alike on all items."""
         area, *parts = glob.split("/")
         probe, target = self._known(area), changes[0].key.root or MAIN
-        key, below = (Key(area, target), parts[1:]) if probe and probe.of == "process" else (Key(area), parts)
+        key, below = (Key(area, target), parts[1:]) if probe and probe.of != "host" else (Key(area), parts)
         both = self._both(key, probe) if probe else None
         if probe is None or both is None:
             return None

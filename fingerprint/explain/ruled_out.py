@@ -78,7 +78,7 @@ def _group(area: str, count: int, changes: Changes, a: Subject, known: ProbeOf) 
 def _themes(area: str, changes: Changes, a: Subject, known: ProbeOf) -> Iterator[str]:
     """Those of which something was seen, and nothing is among the changes or could not be compared."""
     probe, declared = known(area), THEMES.get(area, {})
-    key = Key(area, MAIN) if probe and probe.of == "process" else Key(area)
+    key = Key(area, MAIN) if probe and probe.of != "host" else Key(area)
     standing = a.state.sections.get(key)
     if probe is None or not declared or standing is None or standing.blob is None:
         return

@@ -1,6 +1,7 @@
 """What runs in the command's tree: sections about its processes, read while they live."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 from fingerprint.runs.readers import Reader, rest_of, soonest
 from fingerprint.runs.timetable import Timetable
@@ -10,7 +11,27 @@ from probes.kit.probe import Target
 TREE_SECONDS = 0.25
 READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
+ENVIRONMENT_SECONDS = 12.0
+MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
+
+
+class Areas(NamedTuple):
+    """What is read: of each process, and of each environment that some process runs in."""
+
+    process: Sequence[str]
+    environment: Sequence[str] = ()
+
+
+class Telling(NamedTuple):
+    """What a reading tells of its process. passing: that the program is known to become another. environment: which
+    one it runs in; None: in none."""
+
+    passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False
+    environment: Callable[[Key, Reading], Hashable] = lambda _key, _reading: None
+
+
+TELLING_NOTHING = Telling()
 
 
 class Census:
@@ -20,26 +41,30 @@ class Census:
     the same process was there at two readings. A first one, which may be of a program that becomes another (env,
     taskset, a start script), counts if the next finds the same; that of a program known to become another never does,
     since on a busy machine it may wait long for its turn. Only what differs from the last is written.
+
+    The environment of a process is read once a reading of it counts, unless that of another process is the same.
     """
 
     def __init__(
         self,
         main: Target,
-        areas: Sequence[str],
+        areas: Areas,
         reader: Reader,
         moments: Timetable,
         alive: Callable[[], bool],
         write: Callable[[Key, Reading], None],
-        passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False,
+        telling: Telling = TELLING_NOTHING,
     ) -> None:
-        """alive: whether the command has not ended yet. passing: whether a program is known to become another."""
+        """alive: whether the command has not ended yet."""
         self._main = main
         self._areas = areas
         self._reader = reader
         self._moments = moments
         self._alive = alive
         self._write = write
-        self._passing = passing
+        self._telling = telling
+        self._environments_due: dict[Hashable, Target] = {}
+        self._environments_begun: set[Hashable] = set()
         self._asked: Mapping[Key, Target] = {}
         self._held: dict[Key, tuple[Target, Reading]] = {}
         self._written: dict[Key, str] = {}
@@ -58,19 +83,28 @@ class Census:
             self._take(self._reader.step(), now)
         if self._moments.take(now) and not self._reader.busy:
             self._begin(now)
+        if self._environments_due and not self._reader.busy:
+            self._begin_environments(now)
 
     def finish(self) -> None:
-        """After the command's end: the reader is idle again."""
-        for _ in rest_of(self._reader):
-            pass
+        """After the command's end: the reader is idle again. What its environment holds is still true."""
+        for key, reading in rest_of(self._reader):
+            if self._is_of_environment(key):
+                self._take_environment(key, reading)
 
     def _begin(self, now: float) -> None:
         targets = self._targets(now)
         if self._is_late(now):
             self._confirm(frozenset(targets))
-        jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas]
+        jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas.process]
         self._asked = {job.key: job.target for job in jobs}
         self._take(self._reader.begin(jobs, READING_SECONDS), now)
+
+    def _begin_environments(self, now: float) -> None:
+        self._environments_begun.update(self._environments_due)
+        jobs = [Job(area, target) for target in self._environments_due.values() for area in self._areas.environment]
+        self._environments_due.clear()
+        self._take(self._reader.begin(jobs, ENVIRONMENT_SECONDS), now)
 
     def _targets(self, now: float) -> tuple[Target, ...]:
         """The tree, or what is known of it. At first sight there is no more than the command; a tree that hung is not
@@ -84,6 +118,9 @@ class Census:
 
     def _take(self, finished: Sequence[tuple[Key, Reading]], now: float) -> None:
         for key, reading in finished:
+            if self._is_of_environment(key):
+                self._take_environment(key, reading)
+                continue
             if reading.outcome != "ok":
                 continue
             target = self._asked[key]
@@ -94,12 +131,19 @@ class Census:
             else:
                 counts = self._alive() and (again or key in self._written or self._is_late(now))
             if counts:
-                self._put(key, reading)
+                self._put(key, target, reading)
+
+    def _is_of_environment(self, key: Key) -> bool:
+        return key.area in self._areas.environment
+
+    def _take_environment(self, key: Key, reading: Reading) -> None:
+        if reading.outcome == "ok":
+            self._write(key, reading)
 
     def _is_found_again(self, key: Key, target: Target, reading: Reading) -> bool:
         found = target, reading.lasting.digest if reading.lasting else ""
         before, self._found[key] = self._found.get(key), found
-        return found == before and not self._passing(key, reading)
+        return found == before and not self._telling.passing(key, reading)
 
     def _is_late(self, now: float) -> bool:
         return self._begun is not None and now - self._begun >= STARTED_SECONDS
@@ -107,11 +151,19 @@ class Census:
     def _confirm(self, there: frozenset[Target]) -> None:
         for key, (target, reading) in self._held.items():
             if target in there:
-                self._put(key, reading)
+                self._put(key, target, reading)
         self._held.clear()
 
-    def _put(self, key: Key, reading: Reading) -> None:
+    def _put(self, key: Key, target: Target, reading: Reading) -> None:
         digest = reading.lasting.digest if reading.lasting else ""
         if self._written.get(key) != digest:
             self._written[key] = digest
             self._write(key, reading)
+            self._note_environment(key, target, reading)
+
+    def _note_environment(self, key: Key, target: Target, reading: Reading) -> None:
+        if not self._areas.environment or len(self._environments_begun) >= MOST_ENVIRONMENTS:
+            return
+        environment = self._telling.environment(key, reading)
+        if environment is not None and environment not in self._environments_begun:
+            self._environments_due.setdefault(environment, target)

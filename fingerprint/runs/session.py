@@ -6,12 +6,12 @@ signals and waited for all the same.
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from fingerprint.runs.census import Census
+from fingerprint.runs.census import Areas, Census, Telling
 from fingerprint.runs.measures import exit_status_of, metrics_of
 from fingerprint.runs.opener import opener
 from fingerprint.runs.pump import Pump, Resizing
@@ -35,7 +35,7 @@ from fingerprint.runs.watch import Duty, watch
 from fingerprint.runs.wrap import Command, Ended, Start, own_peak, printable, start
 from fingerprint.snapshot import Job, Key, Reading, Snapshot
 from fingerprint.version import __version__
-from probes.kit.facts import Section
+from probes.kit.facts import Gap, Section
 from probes.kit.host import Host
 from probes.kit.probe import HOST, MAIN, Cadence, Probe, Target
 
@@ -211,13 +211,11 @@ class Session:
         return [Job(probe.area, targets[probe.of]) for probe in sorted(due, key=lambda probe: probe.sample is not None)]
 
     def _census(self, command: Command) -> Census:
-        probes = self._means.probes.values()
-        areas = [probe.area for probe in probes if probe.of == "process" and probe.cadence == "border"]
+        due = [probe for probe in self._means.probes.values() if probe.cadence == "border"]
+        areas = Areas(*([probe.area for probe in due if probe.of == of] for of in ("process", "environment")))
         moments = Timetable(process_readings(), command.began)
-        main = Target(MAIN, command.pid)
-        return Census(
-            main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process, _is_passing
-        )
+        main, telling = Target(MAIN, command.pid), Telling(_is_passing, _environment)
+        return Census(main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process, telling)
 
     def _process(self, key: Key, reading: Reading) -> None:
         self._write(Process(time.time_ns(), key.area, key.target, reading))
@@ -293,3 +291,16 @@ def _is_passing(key: Key, reading: Reading) -> bool:
 
     section = reading.section(Section) if key.area == "process" else None
     return section is not None and is_wrapper(section)
+
+
+def _environment(key: Key, reading: Reading) -> Hashable:
+    """What decides what it can import; None for what is no Python."""
+    from probes.process import Process as Section
+
+    section = reading.section(Section) if key.area == "process" else None
+    told = section.interpreter.environment if section else Gap("absent")
+    if section is None or (isinstance(told, Gap) and told.code != "not_observable"):
+        return None
+    variables = {} if isinstance(section.env, Gap) else section.env.items
+    steering = tuple(variables.get(name) for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE"))
+    return told, section.interpreter.options, steering

@@ -20,10 +20,11 @@ def libraries(host: Host, pid: int) -> Libraries:
     how = started(host, pid)
     if isinstance(how, Gap):
         return _nothing(how, how)
-    told = python(host, how)
+    files = host.within(pid)
+    told = python(files, how)
     if isinstance(told.folders, Gap):
         return _nothing(told.prefix, told.folders)
-    return _of(host, told, told.folders)
+    return _of(files, told, told.folders)
 
 
 def _nothing(environment: Seen[str], why: Gap) -> Libraries:

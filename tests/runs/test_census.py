@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from fingerprint.runs.census import Census
+from fingerprint.runs.census import Areas, Census, Telling
 from fingerprint.runs.readers import Finished
 from fingerprint.runs.timetable import Timetable
 from fingerprint.sections import decoder_of
@@ -58,8 +58,8 @@ def kept(target: Target, *nices: int) -> list[int]:
         written.append(nice_of(reading))
 
     census = Census(
-        MAIN, ["process"], Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write,
-        lambda _, reading: nice_of(reading) == WRAPPER,
+        MAIN, Areas(["process"]), Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write,
+        Telling(lambda _, reading: nice_of(reading) == WRAPPER),
     )  # fmt: skip
     for moment in MOMENTS[: len(nices) + (target != MAIN)]:  # at the first only the command is looked for
         census.step(moment)
