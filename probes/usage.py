@@ -46,6 +46,17 @@ class CgroupUsage(Section):
         "events",
         trouble=True,
     )
+    pids_events: Seen[int] = counter(
+        "Each is a thread or process that could not be started, because the group had as many as it may",
+        "pids.events max",
+        "events",
+        trouble=True,
+    )
+    pressure: Seen[Map[Seen[int]]] = counter(
+        "Time for which some task of this group waited for CPU, memory or disk, others of the host left out",
+        "cpu.pressure, memory.pressure, io.pressure: some",
+        "us",
+    )
 
 
 class Usage(Section):
@@ -221,6 +232,8 @@ def _cgroup(host: Host, pid: int) -> CgroupUsage:
         memory_current=then(memory, lambda at: _own(host, at, ("memory.current", "memory.usage_in_bytes"))),
         memory_peak=then(memory, lambda at: _own(host, at, ("memory.peak", "memory.max_usage_in_bytes"))),
         memory_events=then(memory, lambda at: _events(host, at)),
+        pids_events=then(groups(host, joined, "pids"), lambda at: _refused(host, at)),
+        pressure=then(memory, lambda at: _pressure(host, at)),
     )
 
 
@@ -256,3 +269,19 @@ def _events(host: Host, at: Groups) -> Seen[Map[Seen[int]]]:
         return then(host.text(f"{own}/memory.events"), lambda text: Map(_words(text)))
     killed = then(host.text(f"{own}/memory.oom_control"), lambda text: _words(text).get("oom_kill", _NOT_COUNTED))
     return Map({"max": host.number(f"{own}/memory.failcnt"), "oom_kill": killed})
+
+
+def _refused(host: Host, at: Groups) -> Seen[int]:
+    """The topmost group has no limit and no such file."""
+    return then(host.text(f"{at.folders[0]}/pids.events"), lambda text: _words(text)["max"])
+
+
+def _pressure(host: Host, at: Groups) -> Seen[Map[Seen[int]]]:
+    if at.version == 1:
+        return Gap("unsupported", "cgroup v1 does not count it")
+    return Map({name: then(host.text(f"{at.folders[0]}/{name}.pressure"), _waited) for name in ("cpu", "memory", "io")})
+
+
+def _waited(text: str) -> int:
+    """`some avg10=0.00 avg60=0.00 avg300=0.00 total=12345` in the first line."""
+    return int(text.splitlines()[0].rpartition("total=")[2])

@@ -1,4 +1,4 @@
-"""Limits and counters of its control groups that no other area reads."""
+"""Limits of its control groups that no other area reads."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,13 +13,11 @@ _HIGHEST = 1 << 62  # v1 writes "no limit" as 2^63 less a page
 
 def cgroup(host: Host, pid: int) -> sections.Groups:
     joined = memberships(host, pid)
-    memory, io, pids = (groups(host, joined, name) for name in ("memory", _io(joined), "pids"))
+    memory, io = (groups(host, joined, name) for name in ("memory", _io(joined)))
     return sections.Groups(
         version=then(memory, lambda at: at.version),
         io_max=then(io, lambda at: _io_max(host, at)),
         hugetlb_max=then(groups(host, joined, "hugetlb"), lambda at: _hugetlb_max(host, at)),
-        pids_events=then(pids, lambda at: then(host.text(f"{at.folders[0]}/pids.events"), _denied)),
-        pressure=then(memory, lambda at: _pressure(host, at)),
     )
 
 
@@ -69,18 +67,3 @@ def _is_limit(name: str, suffix: str) -> bool:
 
 def _bound(host: Host, path: str) -> Seen[str]:
     return then(host.line(path), lambda text: "max" if text.isdecimal() and int(text) >= _HIGHEST else text)
-
-
-def _denied(text: str) -> int:
-    return int(text.split()[1])
-
-
-def _pressure(host: Host, at: Groups) -> Seen[Map[Seen[int]]]:
-    if at.version == 1:
-        return Gap("unsupported", "cgroup v1 does not count it")
-    return Map({name: then(host.text(f"{at.folders[0]}/{name}.pressure"), _waited) for name in ("cpu", "memory", "io")})
-
-
-def _waited(text: str) -> int:
-    """`some avg10=0.00 avg60=0.00 avg300=0.00 total=12345` in the first line."""
-    return int(text.splitlines()[0].rpartition("total=")[2])

@@ -1,6 +1,6 @@
 """What is told of the container of a process."""
 
-from probes.kit.facts import Map, Section, Seen, config, counter, identity, telemetry
+from probes.kit.facts import Map, Section, Seen, config, identity, telemetry
 
 _STATUS = "/proc/PID/status"
 _IMAGE = (
@@ -11,7 +11,7 @@ _BY_RUNTIME = ("container/*/runtime",)
 
 
 class Groups(Section):
-    """Of its control groups, what neither `process` nor `usage` tells."""
+    """Of its control groups, what `process` does not tell."""
 
     version: Seen[int] = config(
         "Of the hierarchy that holds its memory: limits differ in what they count", "mountinfo", context=True
@@ -26,12 +26,6 @@ class Groups(Section):
         "How much memory of this page size it may use, however many such pages the host has set aside",
         "hugetlb.SIZE.max, hugetlb.SIZE.limit_in_bytes",
         "B",
-    )
-    pids_events: Seen[int] = counter(
-        "Each is a thread or process that could not be started", "pids.events max", "events", trouble=True
-    )
-    pressure: Seen[Map[Seen[int]]] = counter(
-        "Time for which some task of this group alone waited for CPU, memory or disk", "*.pressure, some", "us"
     )
 
 

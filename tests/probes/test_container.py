@@ -124,8 +124,6 @@ def test_disks_and_huge_pages_of_the_group_and_its_ancestors(tmp_path: Path) -> 
         f"{group}/b/io.max": "8:16 rbps=5 wbps=max riops=max wiops=max\n",
         f"{group}/b/hugetlb.2MB.max": "max\n",
         f"{group}/b/hugetlb.2MB.rsvd.max": "max\n",
-        f"{group}/b/pids.events": "max 3\n",
-        f"{group}/b/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=125\nfull avg10=0.00 total=9\n",
     }
     seen = read(machine(tmp_path, "/a/b", files)).cgroup
     assert seen.version == 2
@@ -133,9 +131,6 @@ def test_disks_and_huge_pages_of_the_group_and_its_ancestors(tmp_path: Path) -> 
         {"8:0": "rbps=1000 wbps=max riops=max wiops=max", "8:16": "rbps=5 wbps=max riops=max wiops=max"}
     )
     assert seen.hugetlb_max == Map({"2MB": "max"})
-    assert seen.pids_events == 3
-    assert isinstance(seen.pressure, Map)
-    assert seen.pressure.items["memory"] == 125
 
 
 def test_limits_of_the_first_version_are_told_in_the_words_of_the_second(tmp_path: Path) -> None:

@@ -144,6 +144,8 @@ def test_in_v2_memory_is_told_by_the_group_and_throttling_by_all(tmp_path: Path)
         "sys/fs/cgroup/a/b/memory.current": "4096\n",
         "sys/fs/cgroup/a/b/memory.peak": "8192\n",
         "sys/fs/cgroup/a/b/memory.events": "low 0\nhigh 3\nmax 2\noom 0\noom_kill 0\n",
+        "sys/fs/cgroup/a/b/pids.events": "max 6\n",
+        "sys/fs/cgroup/a/b/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=125\nfull total=9\n",
     }
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -156,6 +158,9 @@ def test_in_v2_memory_is_told_by_the_group_and_throttling_by_all(tmp_path: Path)
     assert (group.memory_current, group.memory_peak) == (4096, 8192)
     assert not isinstance(group.memory_events, Gap)
     assert group.memory_events.items["high"] == 3
+    assert group.pids_events == 6
+    assert not isinstance(group.pressure, Gap)
+    assert group.pressure.items["memory"] == 125
 
 
 def test_what_an_older_v1_kernel_does_not_count_is_unsupported(tmp_path: Path) -> None:

@@ -105,7 +105,10 @@ RULES: tuple[Rule, ...] = (
         name="disk-throttle",
         sees=("container/*/cgroup/io_max", "container/*/cgroup/io_max/*"),
         moves=("storage",),
-        binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),),
+        binds=(
+            Condition(facts="usage/main/cgroup/pressure/io", sign="grew", says="its tasks waited for a disk"),
+            Condition(facts="pressure/io/some/total", sign="grew", says="threads of this host waited for a disk"),
+        ),
         why="Weights, caches and logs come no faster than the control group may read and write.",
         confirm="io.stat of the group during the start; echo 'MAJOR:MINOR rbps=max wbps=max' > io.max",
         sources=(_CGROUP,),
@@ -122,7 +125,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="tasks-refused",
-        sees=("container/*/cgroup/pids_events",),
+        sees=("usage/*/cgroup/pids_events",),
         moves=("availability", "cpu time"),
         way="less helps",
         breaks=True,
