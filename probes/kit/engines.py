@@ -76,14 +76,6 @@ class Server(NamedTuple):
     parts: Mapping[int, Part]
 
 
-class _Entry(NamedTuple):
-    """How a program is called: its base name or module, and the word behind it."""
-
-    called: re.Pattern[str]
-    engine: Engine
-    role: Role
-
-
 class _Listening(NamedTuple):
     flags: tuple[str, ...]
     default: int
@@ -92,27 +84,41 @@ class _Listening(NamedTuple):
 
 HEADS: frozenset[Role] = frozenset({"launcher", "router"})
 
-_CALLED: tuple[tuple[str, Engine, Role], ...] = (
-    (r"sglang\.launch_server |sglang(?:\.cli\.main)? serve ", "sglang", "launcher"),
-    (r"sglang\.srt\.entrypoints\.http_server |sglang\.launch_server_amd ", "sglang", "launcher"),
-    (r"(?:sglang_router\.launch_(?:router|server)|sglang-router|sgl-router|smg) ", "sglang", "router"),
-    (r"vllm(?:\.entrypoints\.cli\.main)? serve ", "vllm", "launcher"),
-    (r"vllm\.entrypoints\.(?:openai\.)?(?:api|grpc)_server ", "vllm", "launcher"),
-    (r"vllm-router ", "vllm", "router"),
-    (r"(?:trtllm-serve|tensorrt_llm\.commands\.serve) disaggregated ", "tensorrt-llm", "router"),
-    (r"(?:trtllm-serve|tensorrt_llm\.commands\.serve) ", "tensorrt-llm", "launcher"),
-    (r"mpi4py\.futures\.server |tensorrt_llm\.llmapi\.mgmn_worker_node ", "tensorrt-llm", "worker"),
-    (r"tritonserver ", "triton", "launcher"),
-    (r"triton_python_backend_stub ", "triton", "worker"),
-    (r"text-generation-launcher ", "tgi", "launcher"),
-    (r"text-generation-router(?:-v\d)? ", "tgi", "router"),
-    (r"text-generation-server serve ", "tgi", "worker"),
-    (r"llama-server |llama_cpp\.server ", "llama.cpp", "launcher"),
-    (r"lmdeploy serve |lmdeploy\.serve\.openai\.api_server ", "lmdeploy", "launcher"),
-    (r"ollama serve ", "ollama", "launcher"),
-    (r"ollama runner |ollama_llama_server ", "ollama", "worker"),
-)
-_ENTRIES = tuple(_Entry(re.compile(called), engine, role) for called, engine, role in _CALLED)
+_CALLED: Mapping[str, tuple[Engine, Role]] = {
+    "sglang.launch_server": ("sglang", "launcher"),
+    "sglang.srt.entrypoints.http_server": ("sglang", "launcher"),
+    "sglang serve": ("sglang", "launcher"),
+    "sglang.cli.main serve": ("sglang", "launcher"),
+    "sglang_router.launch_router": ("sglang", "router"),
+    "sglang_router.launch_server": ("sglang", "router"),
+    "sglang-router": ("sglang", "router"),
+    "smg": ("sglang", "router"),
+    "vllm serve": ("vllm", "launcher"),
+    "vllm.entrypoints.cli.main serve": ("vllm", "launcher"),
+    "vllm.entrypoints.openai.api_server": ("vllm", "launcher"),
+    "vllm.entrypoints.api_server": ("vllm", "launcher"),
+    "vllm.entrypoints.grpc_server": ("vllm", "launcher"),
+    "vllm-router": ("vllm", "router"),
+    "trtllm-serve": ("tensorrt-llm", "launcher"),
+    "trtllm-serve disaggregated": ("tensorrt-llm", "router"),
+    "tensorrt_llm.commands.serve": ("tensorrt-llm", "launcher"),
+    "tensorrt_llm.commands.serve disaggregated": ("tensorrt-llm", "router"),
+    "mpi4py.futures.server": ("tensorrt-llm", "worker"),
+    "tensorrt_llm.llmapi.mgmn_worker_node": ("tensorrt-llm", "worker"),
+    "tritonserver": ("triton", "launcher"),
+    "triton_python_backend_stub": ("triton", "worker"),
+    "text-generation-launcher": ("tgi", "launcher"),
+    "text-generation-router": ("tgi", "router"),
+    "text-generation-server serve": ("tgi", "worker"),
+    "llama-server": ("llama.cpp", "launcher"),
+    "llama_cpp.server": ("llama.cpp", "launcher"),
+    "lmdeploy serve": ("lmdeploy", "launcher"),
+    "lmdeploy.serve.openai.api_server": ("lmdeploy", "launcher"),
+    "ollama serve": ("ollama", "launcher"),
+    "ollama runner": ("ollama", "worker"),
+    "ollama_llama_server": ("ollama", "worker"),
+}
+"""By program, or module, and the word behind it where that decides."""
 _LISTENING: Mapping[Engine, _Listening] = {
     "sglang": _Listening(("--port",), 30000),
     "vllm": _Listening(("--port",), 8000),
@@ -233,14 +239,15 @@ def _counted(rest: str) -> int | None:
 def _called(argv: Sequence[Text], env: Mapping[str, str]) -> Part | None:
     program, words = program_of(argv)
     following = words[0] if words and isinstance(words[0], str) else ""
-    called = f"{program.removesuffix('.py')} {following} "
-    entry = next((one for one in _ENTRIES if program and one.called.match(called)), None)
-    if entry is None:
+    called = _CALLED.get(f"{program} {following}") or _CALLED.get(program)
+    if called is None:
         return None
-    if entry.role in HEADS:
-        role: Role = "router" if entry.engine == "lmdeploy" and "proxy" in words else entry.role
-        return Part(entry.engine, role, port=_port(entry.engine, program, words, env))
-    return Part(entry.engine, entry.role, _ranks_of_environment(entry.engine, env))
+    engine, role = called
+    if role not in HEADS:
+        return Part(engine, role, _ranks_of_environment(engine, env))
+    if engine == "lmdeploy" and "proxy" in words:
+        role = "router"
+    return Part(engine, role, port=_port(engine, program, words, env))
 
 
 def _ranks_of_environment(engine: Engine, env: Mapping[str, str]) -> Ranks:

@@ -3,12 +3,12 @@
 The cache is as huggingface_hub lays it out: models--OWNER--NAME/refs/BRANCH holds a commit, snapshots/COMMIT the files.
 """
 
-import posixpath
 import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
 from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.filepaths import absolute, folder_of, real
 from probes.kit.host import Host
 from probes.model.asked import Asked
 
@@ -25,7 +25,8 @@ _OFF = ("", "0", "false", "no")
 
 
 class Place(NamedTuple):
-    """path: of a folder, or of one file of weights. folder: which of the two."""
+    """path: of a folder, whose links are resolved, or of one file of weights in such a folder, which in the hub's cache
+    is a link to a name that tells nothing. folder: which of the two."""
 
     path: Seen[str]
     revision: Seen[str]
@@ -37,15 +38,17 @@ def place(files: Host, asked: Asked, env: Mapping[str, Text], cwd: Seen[str]) ->
     name = asked.name
     if isinstance(name, Redacted):
         return _nowhere(Gap("not_observable", "the model's name looks like a secret and was redacted"))
-    path = name if name.startswith("/") else then(cwd, lambda folder: posixpath.join(folder, name))
+    path = name if name.startswith("/") else then(cwd, lambda folder: absolute(name, folder))
     info = then(path, files.stat)
     if isinstance(path, Gap) or isinstance(info, Gap):
         return _of_hub(files, asked, name, env) if _may_be_of_hub(name, info) else _nowhere(info)
-    path = posixpath.normpath(path)
     if info.mode & _TYPE == _FOLDER:
-        return Place(path, _revision_of(files, path))
+        folder = real(files, path)
+        return Place(folder, then(folder, lambda there: _revision_of(files, there)))
     if info.mode & _TYPE == _REGULAR:
-        return Place(path, _revision_of(files, posixpath.dirname(path)), folder=False)
+        folder, file = real(files, folder_of(path)), path.rpartition("/")[2]
+        revision = then(folder, lambda there: _revision_of(files, there))
+        return Place(then(folder, lambda there: f"{there}/{file}"), revision, folder=False)
     return _nowhere(Gap("unsupported", f"{name} is neither a folder nor a file"))
 
 

@@ -170,7 +170,7 @@ class Nccl(Section):
     )
     origins: Seen[Map[Seen[str]]] = config(
         "A value that stands in a file needs another remedy than one of the environment",
-        "`environment`, or the file's path",
+        "the file's path, of each variable that the environment does not have",
         context=True,
     )
     files: Seen[Map[File]] = config(

@@ -10,7 +10,6 @@ from probes.kit.parse import fields
 Text = Union[str, Redacted]
 
 SYSTEM_FILE = "/etc/nccl.conf"
-ENVIRONMENT = "environment"
 NAMES = ("NCCL_", "RCCL_")
 _CAP = 64 << 10
 
@@ -37,7 +36,7 @@ def variables(host: Host, files: Host, pid: int) -> Variables:
     if isinstance(environ, Gap):
         return Variables(environ, environ, user_file)
     values: dict[str, Text] = {name: value for name, value in items.items() if name.startswith(NAMES)}
-    origins = dict.fromkeys(values, ENVIRONMENT)
+    origins: dict[str, str] = {}
     for path in (seen_or(user_file, ""), SYSTEM_FILE):
         for name, value in _settings(seen_or(files.text(path, _CAP), "") if path else ""):
             if name not in values and name not in items:

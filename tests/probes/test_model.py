@@ -184,6 +184,25 @@ def test_a_relative_path_is_below_the_process_folder(tmp_path: Path) -> None:
     assert served("--model", "./m", cwd=tmp_path)["target"].path == str(folder)
 
 
+def test_a_link_that_leads_elsewhere_now_is_another_path(tmp_path: Path) -> None:
+    link = tmp_path / "current"
+    for name in ("one", "two"):
+        checkpoint(tmp_path / name)
+        link.unlink(missing_ok=True)
+        link.symlink_to(name)
+        found = served("--model", str(link))["target"]
+        assert (found.name, found.path) == (str(link), str(tmp_path / name))
+
+
+def test_a_file_of_the_hubs_cache_keeps_its_name_and_tells_its_commit(tmp_path: Path) -> None:
+    snapshot = cached(tmp_path / "hub", "org/m")
+    blob = gguf(tmp_path / "hub/models--org--m/blobs/sha", {}, {"t": (0, (1,))})
+    (snapshot / "m.gguf").symlink_to(f"../../blobs/{blob.name}")
+    found = served("--model", str(snapshot / "m.gguf"))["target"]
+    assert (found.path, found.revision) == (str(snapshot / "m.gguf"), COMMIT)
+    assert found.weights.format == "gguf"
+
+
 def test_a_gguf_file_tells_all_itself_and_one_that_is_split_is_all_its_parts(tmp_path: Path) -> None:
     for part in (1, 2):
         gguf(tmp_path / f"m-0000{part}-of-00002.gguf", {}, {f"t{part}": (12, (256,))})

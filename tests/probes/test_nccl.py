@@ -46,7 +46,6 @@ def test_the_environment_wins_over_the_users_file_and_that_over_the_systems(tmp_
     section = read(machine(tmp_path, "NCCL_ALGO=Tree HOME=/elsewhere PATH=/bin", user=user, system=system))
     assert items(section.variables) == {"NCCL_ALGO": "Tree", "NCCL_IB_HCA": "=mlx5_0", "NCCL_PROTO": "LL"}
     assert items(section.origins) == {
-        "NCCL_ALGO": "environment",
         "NCCL_IB_HCA": "/etc/nccl.conf",
         "NCCL_PROTO": "/home/serve/.nccl.conf",
     }
