@@ -14,6 +14,11 @@ from fingerprint.words import place, quantities
 from probes.kit.paths import parse_glob, parse_path
 
 TWICE = 2.0
+LEAST: Mapping[str, float] = {
+    "us": 2e4, "ms": 20.0, "ns": 2e7, "ticks of 1/100 s": 2.0, "B": 1e6, "pages": 256.0, "switches": 100.0,
+}  # fmt: skip
+"""Per second, of counters that always move, from which on twice as much says something: of times two per cent."""
+OTHERWISE = 1.0
 AT_THE_LIMIT, FAR_FROM_IT = 0.97, 0.90  # of the limit: draw under a power cap stays some per cent below it
 LOWER = 0.97
 
@@ -25,17 +30,28 @@ class Bound(NamedTuple):
     against: tuple[Evidence, ...] = ()
 
 
-def bound(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], *, ended: bool = False) -> Bound:
+def bound(
+    change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], *, ended: bool = False, harmed: str = ""
+) -> Bound:
     """seen: by path. ended: it is to be explained that a run ended, of which it tells nothing how much crossed a link.
-    Where no condition could be looked at, nothing is said."""
+    harmed: the worse run, `a` or `b`; empty where that is not known. Where no condition could be looked at, nothing is
+    said."""
     evidence: list[Evidence] = []
     against: list[Evidence] = []
     for condition in dict.fromkeys(condition for rule in rules for condition in rule.binds):
         line = tuple(_line(change, condition, seen))
         if line and not (ended and condition.sign in _TRAFFIC):
             holds = _holds(change, condition, line, seen)
+            if holds and harmed and not any(_harms(o, condition.sign, harmed) for o in line):
+                continue
             (evidence if holds else against if holds is False else []).append(_told(line, condition, holds))
     return Bound(tuple(_once(evidence))) if evidence else Bound(against=tuple(against[:1]))
+
+
+def _harms(o: Observed, sign: Sign, run: str) -> bool:
+    """Whether the run has more of what harms, or less of what harm lowers. Some signs know it themselves."""
+    more = "b" if _share(o.b) > _share(o.a) else "a"
+    return sign not in ("grew", "active", "lower") or (more == run) is not (sign == "lower")
 
 
 def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
@@ -68,8 +84,15 @@ def _items(change: Folded, glob: str) -> Sequence[str]:
 def _holds(change: Folded, condition: Condition, line: Sequence[Observed], seen: Mapping[str, Observed]) -> bool | None:
     if condition.sign in _TRAFFIC:
         return _TRAFFIC[condition.sign](change, [Pair(o, _other(o, condition, seen)) for o in line])
-    told = [o for o in line if max(_share(o.a), _share(o.b)) >= condition.least]
+    told = [o for o in line if max(_share(o.a), _share(o.b)) >= max(condition.least, _least(o))]
     return _HOLDS[condition.sign](change, told)
+
+
+def _least(o: Observed) -> float:
+    """A counter of trouble stands still where all is well."""
+    if isinstance(o.a, Distribution) or (o.fact and o.fact.trouble):
+        return 0.0
+    return LEAST.get(o.unit, OTHERWISE)
 
 
 def _other(o: Observed, condition: Condition, seen: Mapping[str, Observed]) -> Observed | None:
@@ -116,6 +139,7 @@ def _lower(_: Folded, line: Sequence[Observed]) -> bool | None:
 
 _HOLDS: Mapping[Sign, Callable[[Folded, Sequence[Observed]], bool | None]] = {
     "grew": _grew,
+    "worked": _grew,
     "active": _grew,
     "reached": _reached,
     "lower": _lower,

@@ -65,6 +65,12 @@ class _About(NamedTuple):
     seen: Mapping[str, Observed]
     around: Circumstances
 
+    @property
+    def harmed(self) -> str:
+        """The worse run."""
+        slower = self.target.slower if self.target else None
+        return "" if slower is None else "b" if slower else "a"
+
 
 def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
     return all(any(glob.matches(change.path) for glob in evidence) for change in counter.changes)
@@ -73,8 +79,8 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 def _ranked(change: Folded, about: _About) -> Ranked:
     way = reach(change, about.target, about.metrics)
     ended = about.target is not None and "completion" in about.target.phases
-    limits = bound(change, way.rules, about.seen, ended=ended)
-    signs = shown(change, way.rules, about.seen)
+    limits = bound(change, way.rules, about.seen, ended=ended, harmed=about.harmed)
+    signs = shown(change, way.rules, about.seen, about.harmed)
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_unread(change, way, about.around))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
@@ -91,13 +97,18 @@ def _unread(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evide
 
 def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evidence], about: _About) -> Likelihood:
     """What was seen at work stays possible where all that speaks against it is a number that moved too, and by less: it
-    can be a part of the change. One that stood still is none."""
+    can be a part of the change. One that stood still is none. Of what nothing is to be explained, nothing is likely."""
     if not way.reaches:
         return "unlikely"
     if not against:
-        return "likely" if evidence else "possible"
+        return "likely" if evidence and not _is_at_rest(about) else "possible"
     moved = {metric.name for metric in about.metrics if metric.verdict in MOVED}
     return "possible" if evidence and all(one.fact in moved for one in against) else "unlikely"
+
+
+def _is_at_rest(about: _About) -> bool:
+    """Whether what was measured did not move."""
+    return about.target is None and any(metric.verdict == "same" for metric in about.metrics)
 
 
 def _cap(way: Reach, about: _About) -> float:

@@ -11,6 +11,10 @@ from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 
 
-def shown(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed]) -> tuple[Evidence, ...]:
-    """What the rules say that it shows in, where that was seen. Where it was not, nothing follows."""
-    return bound(change, [replace(rule, binds=rule.shows) for rule in rules if rule.shows], seen).evidence
+def shown(
+    change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], harmed: str = ""
+) -> tuple[Evidence, ...]:
+    """What the rules say that it shows in, where that was seen in the worse run. Where it was not, nothing follows."""
+    return bound(
+        change, [replace(rule, binds=rule.shows) for rule in rules if rule.shows], seen, harmed=harmed
+    ).evidence

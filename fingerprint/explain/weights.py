@@ -14,29 +14,29 @@ from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
 
 MOST = 25  # confirmed incidents of one kind of state, of 273: a sample of incidents makes a weak prior
-ELSE = 1
-PRIOR = 0.3
-BINDING, UNBOUND = 0.5, -0.3
-CAUGHT_IN_THE_ACT = 0.45
+UNHEARD_OF, PRIOR = 0.35, 0.25
+"""Of what never was a cause, and by how much more of what often was."""
+BINDING, UNBOUND = 0.4, -0.2
+CAUGHT_IN_THE_ACT = 0.35
 GREW = 0.3
 """A counter of trouble that grew outranks a setting that differs."""
-SHOWN = 0.25
+SHOWN = 0.2
 """Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
-ALONE = -0.3
+ALONE = -0.2
 """What GPUs say to each other, where there is but one: it may still work with those of other hosts."""
-UNREAD = -0.3
+UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
-PRIVATE = -0.05
+PRIVATE = -0.02
 """A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
 KIND = {"config": 0.02, "identity": 0.01}
-AGAINST = -0.3
+AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
-PER_DOUBLING, TOO_FAR = -0.15, -0.3
+PER_DOUBLING, TOO_FAR = -0.1, -0.25
 """For each factor of two by which a number moved further than the mechanism usually moves it, and at most."""
-SMALL = -0.2
+SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 
 
@@ -47,7 +47,7 @@ def weights(
     """The parts that are not nothing."""
     verdict = change.first.verdict
     every = {
-        "prior": PRIOR * prior(way.rules),
+        "prior": UNHEARD_OF + PRIOR * prior(way.rules),
         "kind": KIND.get(change.first.fact.kind, 0.0),
         "size": size(way.rules, metric),
         "bound": SMALL * (1 - most.share),
@@ -66,18 +66,17 @@ def weights(
 
 def prior(rules: Sequence[Rule]) -> float:
     """By the confirmed incidents of this kind of state, 0..1: the first few say more than as many again."""
-    confirmed = min(MOST, max((rule.confirmed for rule in rules), default=0)) or ELSE
-    return log1p(confirmed) / log1p(MOST)
+    return log1p(min(MOST, max((rule.confirmed for rule in rules), default=0))) / log1p(MOST)
 
 
 def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
-    """How far the number moved beyond what the mechanism that knows it best usually does. Less than usual is half as
-    strange as more: not all of the work waits for it."""
+    """How far the number moved beyond what the mechanism usually does, by the rule that suits best. Less than usual is
+    half as strange as more: not all of the work waits for it."""
     if metric is None or not metric.ratio or metric.ratio <= 0 or metric.name == EXIT_STATUS:
         return 0.0
-    least, most = next((rule.usual for rule in rules if rule.usual), UNTOLD)
     moved = abs(log(metric.ratio))
-    beyond = max(0.0, moved - log(most), (log(least) - moved) / 2)
+    usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]
+    beyond = min(max(0.0, moved - log(most), (log(least) - moved) / 2) for least, most in usual)
     return max(TOO_FAR, PER_DOUBLING * beyond / log(2))
 
 

@@ -19,7 +19,7 @@ _CONTENDED = (
 _FAR_PAGES = Condition(
     facts="numa/nodes/*/other_node", sign="grew", says="threads got memory of another node", least=1000
 )
-_SLEPT = (Condition(facts="cpu/idle/states/*/usage", sign="grew", says="CPUs slept in this state", least=100),)
+_SLEPT = (Condition(facts="cpu/idle/states/*/usage", sign="worked", says="CPUs slept in this state", least=100),)
 _IN_KERNEL = (
     Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),
 )

@@ -54,7 +54,8 @@ Phase = Literal[
 Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
 Way = Literal["more helps", "less helps", "either"]
 Sign = Literal[
-    "grew",  # a counter moved during the run
+    "grew",  # a counter of what harms moved, in the worse run more
+    "worked",  # a counter of what helps or harms moved, in either run more
     "reached",  # telemetry came to the limit
     "active",  # a flag was on in some share of the busy samples
     "lower",  # telemetry was lower in the run in which the limit is

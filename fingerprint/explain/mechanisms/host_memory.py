@@ -13,8 +13,8 @@ _SWAPPED = (
     Condition(facts="memory/vmstat/pswpout", sign="grew", says="pages were written to swap"),
 )
 _COMPRESSED = (
-    Condition(facts="memory/vmstat/zswpin", sign="grew", says="pages were decompressed"),
-    Condition(facts="memory/vmstat/zswpout", sign="grew", says="pages were compressed"),
+    Condition(facts="memory/vmstat/zswpin", sign="worked", says="pages were decompressed"),
+    Condition(facts="memory/vmstat/zswpout", sign="worked", says="pages were compressed"),
 )
 _STALLED = (
     Condition(facts="memory/vmstat/allocstall", sign="grew", says="allocations had to reclaim by themselves"),
@@ -301,7 +301,7 @@ RULES: tuple[Rule, ...] = (
         name="same-page-merging",
         sees=("memory/ksm/*",),
         moves=("cpu time", "host memory", "page placement"),
-        binds=(Condition(facts="memory/ksm/full_scans", sign="grew", says="ksmd scanned during the run"),),
+        binds=(Condition(facts="memory/ksm/full_scans", sign="worked", says="ksmd scanned during the run"),),
         usual=(1.02, 1.3),
         why="ksmd takes part of a core, a write to a merged page copies it first, and a merged page may lie on another "
         "node than who reads it.",
@@ -324,8 +324,8 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/demotion_enabled",),
         moves=("page placement", "host memory"),
         binds=(
-            Condition(facts="memory/vmstat/pgdemote_direct", sign="grew", says="pages were pushed to slow memory"),
-            Condition(facts="memory/vmstat/pgpromote_success", sign="grew", says="pages were brought back from it"),
+            Condition(facts="memory/vmstat/pgdemote_direct", sign="worked", says="pages were pushed to slow memory"),
+            Condition(facts="memory/vmstat/pgpromote_success", sign="worked", says="pages were brought back from it"),
         ),
         usual=(1.05, 3.0),
         why="Under pressure pages go to slower memory instead of away: they are kept, and each use is slower.",

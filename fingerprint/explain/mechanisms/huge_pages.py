@@ -8,12 +8,12 @@ _VM = "https://docs.kernel.org/admin-guide/sysctl/vm.html"
 _MODE = "memory/transparent_hugepage"
 
 _COMPACTED = (
-    Condition(facts="memory/vmstat/compact_stall", sign="grew", says="allocations waited for compaction"),
-    Condition(facts="memory/vmstat/compact_fail", sign="grew", says="compaction found no room for a huge page"),
-    Condition(facts="memory/vmstat/pgmigrate_success", sign="grew", says="pages were moved"),
+    Condition(facts="memory/vmstat/compact_stall", sign="worked", says="allocations waited for compaction"),
+    Condition(facts="memory/vmstat/compact_fail", sign="worked", says="compaction found no room for a huge page"),
+    Condition(facts="memory/vmstat/pgmigrate_success", sign="worked", says="pages were moved"),
 )
 _NONE_LEFT = (
-    Condition(facts="memory/vmstat/htlb_buddy_alloc_fail", sign="grew", says="huge pages were asked for in vain"),
+    Condition(facts="memory/vmstat/htlb_buddy_alloc_fail", sign="worked", says="huge pages were asked for in vain"),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -22,10 +22,10 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODE}/enabled", f"{_MODE}/sizes/*/enabled", "process/*/thp_enabled"),
         moves=("page size", "host memory"),
         binds=(
-            Condition(facts="memory/vmstat/thp_fault_alloc", sign="grew", says="faults got huge pages"),
-            Condition(facts="memory/vmstat/thp_collapse_alloc", sign="grew", says="khugepaged made huge pages"),
-            Condition(facts="memory/vmstat/thp_fault_fallback", sign="grew", says="faults wanted huge pages in vain"),
-            Condition(facts=f"{_MODE}/sizes/*/anon_fault_alloc", sign="grew", says="faults got folios of this size"),
+            Condition(facts="memory/vmstat/thp_fault_alloc", sign="worked", says="faults got huge pages"),
+            Condition(facts="memory/vmstat/thp_collapse_alloc", sign="worked", says="khugepaged made huge pages"),
+            Condition(facts="memory/vmstat/thp_fault_fallback", sign="worked", says="faults wanted huge pages in vain"),
+            Condition(facts=f"{_MODE}/sizes/*/anon_fault_alloc", sign="worked", says="faults got folios of this size"),
         ),
         usual=(1.05, 2.9),
         beside=(f"{_MODE}/defrag",),
@@ -42,7 +42,7 @@ RULES: tuple[Rule, ...] = (
         moves=("page size",),
         binds=(
             *_COMPACTED[:2],
-            Condition(facts="memory/vmstat/thp_fault_fallback", sign="grew", says="faults wanted huge pages in vain"),
+            Condition(facts="memory/vmstat/thp_fault_fallback", sign="worked", says="faults wanted huge pages in vain"),
         ),
         usual=(1.02, 2.0),
         beside=(f"{_MODE}/enabled",),
@@ -76,8 +76,8 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODE}/khugepaged/*",),
         moves=("page size", "cpu time"),
         binds=(
-            Condition(facts=f"{_MODE}/khugepaged/full_scans", sign="grew", says="khugepaged scanned during the run"),
-            Condition(facts=f"{_MODE}/khugepaged/pages_collapsed", sign="grew", says="it made huge pages"),
+            Condition(facts=f"{_MODE}/khugepaged/full_scans", sign="worked", says="khugepaged scanned during the run"),
+            Condition(facts=f"{_MODE}/khugepaged/pages_collapsed", sign="worked", says="it made huge pages"),
         ),
         usual=(1.0, 1.2),
         beside=(f"{_MODE}/enabled",),
@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         name="soft-offline",
         sees=("memory/vm/enable_soft_offline",),
         moves=("page size",),
-        binds=(Condition(facts="memory/vmstat/thp_split_page", sign="grew", says="huge pages were broken up"),),
+        binds=(Condition(facts="memory/vmstat/thp_split_page", sign="worked", says="huge pages were broken up"),),
         usual=(1.0, 1.1),
         why="Pages with correctable errors are emptied and taken away, and the huge page around one is broken up.",
         confirm="HardwareCorrupted in /proc/meminfo; rasdaemon's list of page-offline events",

@@ -7,9 +7,9 @@ POLICY = "https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html"
 SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/kernel.html"
 
 SCANNED = (
-    Condition(facts="memory/vmstat/numa_pte_updates", sign="grew", says="pages were unmapped to see who uses them"),
-    Condition(facts="memory/vmstat/numa_hint_faults", sign="grew", says="threads were stopped by hinting faults"),
-    Condition(facts="memory/vmstat/numa_pages_migrated", sign="grew", says="pages were moved between nodes"),
+    Condition(facts="memory/vmstat/numa_pte_updates", sign="worked", says="pages were unmapped to see who uses them"),
+    Condition(facts="memory/vmstat/numa_hint_faults", sign="worked", says="threads were stopped by hinting faults"),
+    Condition(facts="memory/vmstat/numa_pages_migrated", sign="worked", says="pages were moved between nodes"),
 )
 FAR_PAGES = (
     Condition(facts="numa/nodes/*/other_node", sign="grew", says="threads got memory of another node", least=1000),
@@ -60,8 +60,8 @@ RULES = (
         sees=("kernel/sysctl/kernel/numa_balancing_promote_rate_limit_mbps",),
         moves=("page placement", "host memory bandwidth"),
         binds=(
-            Condition(facts="memory/vmstat/pgpromote_success", sign="grew", says="pages rose to faster memory"),
-            Condition(facts="memory/vmstat/pgdemote_direct", sign="grew", says="pages were sent to slower memory"),
+            Condition(facts="memory/vmstat/pgpromote_success", sign="worked", says="pages rose to faster memory"),
+            Condition(facts="memory/vmstat/pgdemote_direct", sign="worked", says="pages were sent to slower memory"),
         ),
         usual=(1.02, 2.0),
         beside=("memory/demotion_enabled", "numa/has_cpu"),
