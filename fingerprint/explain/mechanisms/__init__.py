@@ -38,6 +38,7 @@ THEMES: Mapping[str, str] = {
     "program": "process",
     "server_flags": "process",
     "host_flags": "process",
+    "libraries": "libraries",
     "mapped": "mapped",
     "model_files": "model",
     "container": "container usage",

@@ -1,0 +1,255 @@
+"""The Python environment: packages, who edited them, where they came from, and what runs before the program."""
+
+from fingerprint.explain.mechanisms.graph import Phase, Rule
+
+_STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
+_HOST: tuple[Phase, ...] = ("host latency", "prefill", "decode step", "verify step", "start-up", "any work")
+_PEP_610 = "https://packaging.python.org/en/latest/specifications/direct-url/"
+_RECORD = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
+_SITE = "https://docs.python.org/3/library/site.html"
+_SWAP = "pip install of the other run's version of this one package, and the same run"
+_ORIGIN = ("url", "commit", "archive")
+
+
+def packages(names: str) -> tuple[str, ...]:
+    """Globs of what tells one build of these packages from another."""
+    told = (f"libraries/*/packages/{name}/{fact}" for name in names.split() for fact in ("version", "record"))
+    came = (f"libraries/*/origins/{name}/{fact}" for name in names.split() for fact in _ORIGIN)
+    return (*told, *came)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="package-torch",
+        sees=packages("torch torchao triton triton-* pytorch-triton* tilelang jax jaxlib"),
+        moves=("kernel choice", "launch latency", "gpu memory", "code"),
+        breaks=True,
+        usual=(1.05, 4.0),
+        beside=("libraries/*/packages/nvidia-cudnn-cu*/version", "driver/module/version"),
+        why="The framework and its compiler choose and generate kernels: one mixture-of-experts kernel compiled worse "
+        "under Triton 3.6 (707 to 390 tok/s), a default of TF32 changed, a convolution left cuDNN (4x). The part of "
+        "the version behind `+` names the CUDA it was built for, which alone made 37.9 into 47.7.",
+        confirm=f"{_SWAP}; Triton alone first, since it comes along with torch",
+        confirmed=8,
+        sources=(
+            "https://github.com/vllm-project/vllm/issues/43153",
+            "https://github.com/pytorch/pytorch/issues/166122",
+            "https://github.com/pytorch/pytorch/issues/119458",
+            "https://github.com/pytorch/pytorch/issues/118349",
+        ),
+    ),
+    Rule(
+        name="package-nccl",
+        sees=packages("nvidia-nccl-* pynccl nvidia-nvshmem-* nvshmem* nixl* mooncake-transfer-engine deep-ep"),
+        moves=("collective", "gpu memory", "availability"),
+        between=True,
+        breaks=True,
+        usual=(1.05, 1.6),
+        beside=("process/*/env/NCCL_*", "process/*/env/LD_LIBRARY_PATH"),
+        why="Each release chooses algorithms, protocols and channels anew and changes defaults; one was bimodal (4.12 "
+        "or 2.58), one took a ring over one port where four were used before (50 to 7). It comes along with torch.",
+        confirm=f"{_SWAP}; NCCL_DEBUG=VERSION tells which copy was really loaded",
+        confirmed=4,
+        sources=(
+            "https://github.com/NVIDIA/TensorRT-LLM/pull/17160",
+            "https://github.com/NVIDIA/nccl/issues/1876",
+        ),
+    ),
+    Rule(
+        name="package-cuda-math",
+        sees=packages("nvidia-cublas* nvidia-cudnn* nvidia-cusparse* nvidia-cufft* nvidia-cusolver* cupy-* cutlass*"),
+        moves=("kernel choice", "gpu memory", "code"),
+        breaks=True,
+        usual=(1.05, 5.0),
+        why="They choose the kernel of each product, convolution and attention by their own rules and tables, anew in "
+        "each release; one that is too old for a path or missing leaves a slow one, up to the CPU's (57.8 to 12.9).",
+        confirm=f"{_SWAP}; a profile of one step names the kernels",
+        confirmed=3,
+        sources=(
+            "https://github.com/daydreamlive/scope/pull/321",
+            "https://github.com/ggml-org/llama.cpp/issues/26024",
+        ),
+    ),
+    Rule(
+        name="package-cuda-runtime",
+        sees=packages("nvidia-cuda-* nvidia-nvjitlink-* nvidia-nvtx-* nvidia-curand-* cuda-python cuda-bindings"),
+        moves=("kernel choice", "launch latency", "gpu initialisation", "availability"),
+        breaks=True,
+        beside=("driver/libraries/cuda", "driver/module/version"),
+        why="The run time and the run-time compiler: kernels that are generated at the start come from it, and one "
+        "newer than the driver works in compatibility, compiles again, or not at all.",
+        confirm=_SWAP,
+        sources=("https://docs.nvidia.com/deploy/cuda-compatibility/",),
+    ),
+    Rule(
+        name="package-attention",
+        sees=packages(
+            "flashinfer* flash-attn* vllm-flash-attn xformers flash-mla fla-core flash-linear-attention "
+            "causal-conv1d mamba-ssm sgl-kernel sglang-kernel"
+        ),
+        moves=("kernel choice", "launch latency", "gpu memory"),
+        phases=_STEPS,
+        breaks=True,
+        usual=(1.02, 1.5),
+        why="The kernels of attention and sampling themselves. A release takes other tiles and other paths for a "
+        "device; where it is missing, the engine falls back to another backend, and its log is all that says so.",
+        confirm=f"{_SWAP}; the engine's log names the backend",
+        confirmed=2,
+        sources=("https://github.com/vllm-project/vllm/issues/44808",),
+    ),
+    Rule(
+        name="package-matrix-kernels",
+        sees=packages(
+            "deep-gemm* transformer-engine* bitsandbytes compressed-tensors gptqmodel auto-gptq autoawq apex "
+            "triton-kernels torchao"
+        ),
+        moves=("kernel choice", "gpu memory"),
+        phases=_STEPS,
+        breaks=True,
+        usual=(1.02, 1.7),
+        why="Kernels of quantised weights and of experts, and the heuristics that choose among them: one took a "
+        "single warp for small batches. Another release may read a checkpoint's format by a slower path.",
+        confirm=f"{_SWAP}; a profile of one step names the kernels",
+        confirmed=1,
+        sources=("https://github.com/sgl-project/sglang/pull/24281",),
+    ),
+    Rule(
+        name="package-engine",
+        sees=packages(
+            "vllm vllm-* sglang sglang-* tensorrt* lmdeploy text-generation-server llama-cpp-python mlc-llm "
+            "ktransformers lmcache"
+        ),
+        moves=("code", "kernel choice", "launch latency", "gpu memory", "accept length"),
+        breaks=True,
+        usual=(1.02, 5.5),
+        beside=("libraries/*/packages/torch/version", "libraries/*/packages/triton/version"),
+        why="Another release schedules, captures and chooses kernels otherwise: 1.02 to 5.5x on record, median 1.8. "
+        "Flags and variables lose their names, a backend went behind a new flag (prefill attention 813 to 4,486). "
+        "Often what came along with it was the cause and the engine innocent.",
+        confirm="The other release with this one's torch, Triton and FlashInfer; then git bisect",
+        confirmed=6,
+        sources=(
+            "https://github.com/vllm-project/vllm/issues/39965",
+            "https://github.com/vllm-project/vllm/issues/50292",
+            "https://github.com/sgl-project/sglang/issues/28300",
+        ),
+    ),
+    Rule(
+        name="package-models",
+        sees=packages("transformers huggingface-hub safetensors accelerate sentence-transformers"),
+        moves=("code", "workload", "host memory", "accept length"),
+        breaks=True,
+        why="Definitions of models, their defaults and how weights are loaded: an import that failed made a fallback "
+        "load the weights a second time, into swap; a changed chat template is another prompt.",
+        confirm=_SWAP,
+        confirmed=1,
+        sources=("https://github.com/jundot/omlx/issues/429",),
+    ),
+    Rule(
+        name="package-front-end",
+        sees=packages(
+            "tokenizers tiktoken sentencepiece xgrammar outlines* llguidance uvloop uvicorn fastapi starlette "
+            "pydantic* orjson msgspec pyzmq zmq ray grpcio protobuf aiohttp httptools"
+        ),
+        moves=("cpu time", "wake latency", "code"),
+        phases=("host latency", "prefill", "start-up", "any work"),
+        why="Tokenising, constrained output, HTTP and messages between processes run on CPUs between and before "
+        "steps: they show where the GPU waits for the host, not in its kernels.",
+        confirm=f"{_SWAP}; py-spy of the front end during the run",
+        sources=("https://docs.vllm.ai/en/stable/configuration/optimization/",),
+    ),
+    Rule(
+        name="package-numbers",
+        sees=packages("numpy scipy numba llvmlite mkl* intel-openmp* onnxruntime* opencv-*"),
+        moves=("cpu time", "code"),
+        phases=_HOST,
+        beside=("process/*/env/OMP_NUM_THREADS",),
+        why="Arithmetic on the host: another build brings another BLAS and another OpenMP with threads of its own.",
+        confirm=f"{_SWAP}; threadpoolctl tells which libraries it loads",
+        sources=("https://numpy.org/doc/stable/building/blas_lapack.html",),
+    ),
+    Rule(
+        name="package-pynvml",
+        sees=packages("pynvml nvidia-ml-py"),
+        moves=("code", "system calls"),
+        phases=("start-up", "host latency", "any work"),
+        why="The distribution called pynvml is deprecated: it hides nvidia-ml-py's module of that name, and torch and "
+        "the engines warn of it at each start.",
+        confirm="pip uninstall pynvml; pip install nvidia-ml-py",
+        sources=("https://pypi.org/project/pynvml/",),
+    ),
+    Rule(
+        name="package-other",
+        sees=("libraries/*/packages", *packages("*"), "libraries/*/origins"),
+        moves=("code",),
+        why="Other code, where the program imports it at all; most packages of an environment are not on the path of a "
+        "step.",
+        confirm=f"{_SWAP}; sys.modules tells whether it is imported",
+        sources=(_RECORD,),
+    ),
+    Rule(
+        name="modified-package",
+        sees=tuple(f"libraries/*/packages/*/modified/{fact}" for fact in ("digest", "count", "files")),
+        moves=("code", "kernel choice", "launch latency", "gpu memory"),
+        breaks=True,
+        why="Files were edited or replaced after they were installed: a hotfix, a debug print in each step, a tree "
+        "that was copied over the package. The version that is shown tells nothing of it, so nobody suspects it.",
+        confirm="pip install --force-reinstall --no-deps of that package at its version, and the same run; before "
+        "that, keep the edited files and diff them with the wheel's",
+        confirmed=2,
+        sources=(_RECORD,),
+    ),
+    Rule(
+        name="editable-tree",
+        sees=tuple(f"libraries/*/origins/*/tree/{fact}" for fact in ("path", "commit", "dirty")),
+        moves=("code", "kernel choice", "launch latency", "accept length"),
+        breaks=True,
+        usual=(1.02, 5.5),
+        beside=("process/*/env/PYTHONPATH",),
+        why="An editable package is whatever its checkout holds at the start of the process: another commit, another "
+        "branch or uncommitted edits under an unchanged version; one merge in the attention path cost 1.85 %.",
+        confirm="git checkout of the other run's commit in that tree; git bisect with the run as its test",
+        confirmed=1,
+        sources=("https://github.com/sgl-project/sglang/issues/28300", _PEP_610),
+    ),
+    Rule(
+        name="shadowed-package",
+        sees=("libraries/*/shadowed", "libraries/*/shadowed/*"),
+        moves=("code", "kernel choice"),
+        breaks=True,
+        beside=("process/*/env/PYTHONPATH", "process/*/env/PYTHONNOUSERSITE"),
+        why="A package lies in two folders of the import path and the first one runs: what pip shows for the "
+        "environment may be the other. Two copies of a native library may both be loaded.",
+        confirm="python -c 'import NAME; print(NAME.__file__)' as the server starts; PYTHONNOUSERSITE=1",
+        sources=(_SITE,),
+    ),
+    Rule(
+        name="import-path",
+        sees=("libraries/*/folders",),
+        moves=("code",),
+        breaks=True,
+        beside=("process/*/env/PYTHONPATH", "process/*/cwd"),
+        why="What lies in an earlier folder hides what lies in a later one, modules without a distribution included, "
+        "which no list of packages shows.",
+        confirm="Start with the other run's PYTHONPATH, folder and switches (-s, -I); python -X importtime",
+        sources=("https://docs.python.org/3/library/sys_path_init.html",),
+    ),
+    Rule(
+        name="start-up-hook",
+        sees=(
+            "libraries/*/hooks",
+            "libraries/*/hooks/*/sha256",
+            "libraries/*/hooks/*/adds",
+            "libraries/*/hooks/*/runs",
+            "libraries/*/customisations",
+            "libraries/*/customisations/*/path",
+            "libraries/*/customisations/*/sha256",
+        ),
+        moves=("code", "system calls", "cpu time"),
+        breaks=True,
+        why="Code that every Python of the environment runs before the program: tracers, profilers, certificate "
+        "patches, vendors' shims. It can replace any function that is imported later, and is in no package's version.",
+        confirm="Take the file away, or start with -S or -I; python -X importtime shows what it costs",
+        sources=(_SITE,),
+    ),
+)
