@@ -152,6 +152,7 @@ def test_a_name_of_the_hub_is_the_snapshot_that_its_branch_is_at(tmp_path: Path)
     ("variable", "below"),
     [
         ("HF_HUB_CACHE", ""),
+        ("HUGGINGFACE_HUB_CACHE", ""),
         ("HF_HOME", "hub"),
         ("XDG_CACHE_HOME", "huggingface/hub"),
         ("HOME", ".cache/huggingface/hub"),
