@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from probes.kit.answers import Elf
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
 from probes.mapped.objects import Object, Objects
 from probes.mapped.owner import owners
-from probes.mapped.sections import Library
+from probes.mapped.sections import File, Library
 
 PRELOAD = "/etc/ld.so.preload"
 WHOLE = 64 << 20  # what is digested where no build id tells it
@@ -26,8 +28,17 @@ _VERSIONS = (
 
 
 def libraries(host: Host, pid: int, objects: Seen[Objects]) -> Seen[Map[Library]]:
-    """The first of several files of one name goes by the name alone, the others by NAME#2 and so on."""
-    return then(objects, lambda found: Map(dict(_Reading(host, pid).of(found))))
+    return then(objects, lambda found: _read(_Reading(host, pid), found))
+
+
+def _read(reading: "_Reading", objects: Objects) -> Map[Library]:
+    return Map({name: _library([reading.of(name, file) for file in files]) for name, files in objects.items()})
+
+
+def _library(files: Sequence[File]) -> Library:
+    first, *others = files
+    numbered = {str(number): file for number, file in enumerate(others, start=2)}
+    return Library(**msgspec.structs.asdict(first), copies=len(files), others=Map(numbered))
 
 
 def preloaded(host: Host, pid: int) -> Seen[tuple[str, ...]]:
@@ -50,17 +61,12 @@ class _Reading:
         root = host.link(f"/proc/{pid}/root")
         self._root = "" if isinstance(root, Gap) else root.rstrip("/")
 
-    def of(self, objects: Objects) -> Iterator[tuple[str, Library]]:
-        for name, files in objects.items():
-            for number, file in enumerate(files, start=1):
-                yield name if number == 1 else f"{name}#{number}", self._library(name, file, len(files))
-
-    def _library(self, name: str, file: Object, copies: int) -> Library:
+    def of(self, name: str, file: Object) -> File:
         path = self._path(file)
         files, place = self._place(file, path)
         elf = files.elf(place, next((text for start, text in _VERSIONS if name.startswith(start)), ""))
         size = then(elf, lambda told: told.size)
-        return Library(
+        return File(
             path=path,
             version=then(elf, lambda told: _version(name, told)),
             build_id=then(elf, lambda told: told.build_id or Gap("absent", "the linker wrote none")),
@@ -69,7 +75,6 @@ class _Reading:
             soname=then(elf, lambda told: told.soname or Gap("absent", "it has no name of its own")),
             owner=self._owners.of(path, size),
             deleted=file.deleted,
-            copies=copies,
         )
 
     def _place(self, file: Object, path: str) -> tuple[Host, str]:

@@ -14,38 +14,45 @@ _SEARCHED = (
     "process/*/env/LD_LIBRARY_PATH",
     "process/*/env/LD_PRELOAD",
 )
-_ITS_PATH = ("mapped/*/libraries/*/path",)
-_ITS_VERSION = ("mapped/*/libraries/*/version", *_ITS_PATH)
+_COPIES = "mapped/*/libraries/*/copies"
+_ITS_PATH = ("mapped/*/libraries/*/path", "mapped/*/libraries/*/others/*/path", _COPIES)
+_ITS_VERSION = ("mapped/*/libraries/*/version", "mapped/*/libraries/*/others/*/version", *_ITS_PATH)
+_ITS_CONTENT = (
+    "mapped/*/libraries/*/build_id",
+    "mapped/*/libraries/*/sha256",
+    "mapped/*/libraries/*/others/*/build_id",
+    "mapped/*/libraries/*/others/*/sha256",
+)
 
 
-class Library(Section):
+class File(Section):
     """One file of machine code. What the file tells is read from it, never from its name or its package."""
 
     path: Seen[str] = config(
         "Wheels, conda, the distribution and engines bring copies of their own; which one is mapped decides",
         _MAPS,
-        follows=_SEARCHED,
+        follows=(_COPIES, *_SEARCHED),
     )
     version: Seen[str] = config(
         "A release behaves differently: NCCL 2.30.4 gave 4.12 or 2.58 by chance where 2.27 was steady",
-        "text in .rodata, else the symbol versions that it defines",
+        "the file: a text in its .rodata, else the symbol versions that it defines",
         follows=_ITS_PATH,
     )
     build_id: Seen[str] = config(
         "Tells one build from the next where version and name are the same: a rebuild, a patched engine kernel",
-        ".note.gnu.build-id",
+        "the file: .note.gnu.build-id",
         follows=_ITS_VERSION,
     )
     sha256: Seen[str] = config(
-        "Stands for the build id where the linker wrote none", "the file, up to 64 MiB", follows=_ITS_VERSION
+        "Stands for the build id where the linker wrote none", "the file, of up to 64 MiB", follows=_ITS_VERSION
     )
     size: Seen[int] = config(
         "Another build is seldom of the same size, which is all that is known of one that may not be read",
         "the file",
         "B",
-        follows=(*_ITS_VERSION, "mapped/*/libraries/*/build_id", "mapped/*/libraries/*/sha256"),
+        follows=(*_ITS_VERSION, *_ITS_CONTENT),
     )
-    soname: Seen[str] = config("By which name others ask for it", "DT_SONAME", context=True)
+    soname: Seen[str] = config("By which name others ask for it", "the file: DT_SONAME", context=True)
     owner: Seen[str] = config(
         "Which package to reinstall or to swap; the file decides what runs",
         "the dist-info whose RECORD lists it, /var/lib/dpkg/info/*.list",
@@ -56,14 +63,23 @@ class Library(Section):
         "next one something else",
         _MAPS,
         settled="always",
+        follows=(_COPIES,),
         restore="restart the process",
     )
+
+
+class Library(File):
+    """Of several files of one name, the first by its path, and the others below it."""
+
     copies: Seen[int] = state(
         "More than one file of this name in one process: which of them answers a call is an accident of loading order",
         _MAPS,
         "files",
         settled="always",
         follows=_SEARCHED,
+    )
+    others: Seen[Map[File]] = config(
+        "What each further file of this name is", f"{_MAPS}, numbered from 2 by path", follows=(_COPIES, *_SEARCHED)
     )
 
 
@@ -97,10 +113,9 @@ class Mapped(Section):
     """The address space of one process and the devices that it holds open."""
 
     libraries: Seen[Map[Library]] = config(
-        "Collectives, kernels, allocators and thread pools are what was mapped, whatever is installed; a second copy "
-        "of one is NAME#2",
+        "Collectives, kernels, allocators and thread pools are what was mapped, whatever is installed",
         f"{_MAPS}, by file name without version",
-        follows=_SEARCHED,
+        follows=(*_SEARCHED, "process/*/flags/*", "process/*/operands"),
     )
     preloaded: Seen[tuple[str, ...]] = config(
         "Put in front of all others: allocators, GPU-sharing libraries, profilers",

@@ -60,16 +60,16 @@ def changes(a: Section, b: Section, area: str = "process/main") -> dict[str, tup
     return found
 
 
-def suspects(a: Process, b: Process) -> set[str]:
-    """The changes that follow from no other one of the same process."""
+def suspects(a: Section, b: Section, area: str = "process") -> set[str]:
+    """The changes that follow from no other one of the same process and area."""
     changed: Mapping[str, Any] = changes(a, b)
     facts = {"/".join(leaf.names): leaf.fact for side in (a, b) for leaf in leaves(side)}
-    paths = {name: FactPath(("process", "main", *name.split("/"))) for name in changed}
+    paths = {name: FactPath((area, "main", *name.split("/"))) for name in changed}
     return {
         name
         for name in changed
         if not any(
-            glob.startswith("process/*/") and parse_glob(glob).matches(paths[o])
+            glob.startswith(f"{area}/*/") and parse_glob(glob).matches(paths[o])
             for o in changed
             for glob in facts[name].follows
             if o != name

@@ -172,7 +172,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="mapped-at-all",
-        sees=("mapped/*/libraries",),
+        sees=("mapped/*/libraries", "mapped/*/libraries/*"),
         moves=("code", "kernel choice"),
         beside=("process/*/env/LD_LIBRARY_PATH",),
         why="A library that one process has and the other lacks: a backend was not found, a plugin was, or something "
@@ -182,7 +182,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="mapped-twice",
-        sees=("mapped/*/libraries/*/copies",),
+        sees=(
+            "mapped/*/libraries/*/copies",
+            "mapped/*/libraries/*/others",
+            "mapped/*/libraries/*/others/*",
+            *(f"mapped/*/libraries/*/others/*/{fact}" for fact in (*_TELLING, "deleted")),
+        ),
         moves=("code", "availability", "cpu time"),
         way="less helps",
         breaks=True,
