@@ -14,6 +14,7 @@ Engines start processes of many roles and most of them rename theirs (setproctit
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -213,18 +214,10 @@ def _run_by_python(words: Iterator[Text]) -> str:
 
 def _titled(title: str) -> Part | None:
     if match := _SGLANG_TITLE.match(title):
-        return _sglang(_SGLANG_ROLES[match["what"]], match["rest"])
+        return Part("sglang", _SGLANG_ROLES[match["what"]], _ranks(match["rest"]))
     if match := _VLLM_TITLE.match(title):
         return Part("vllm", _VLLM_ROLES[match["what"]], _ranks(match["rest"]), number=_counted(match["rest"]))
     return Part("vllm", "worker") if _RAY_WORKER.match(title) else None
-
-
-def _sglang(role: Role, rest: str) -> Part:
-    """A scheduler whose title has no rank of tensor parallelism is alone in its group: its rank is 0."""
-    ranks = _ranks(rest)
-    if role == "scheduler" and not any(kind == "tp" for kind, _ in ranks):
-        ranks = (*ranks, ("tp", 0))
-    return Part("sglang", role, ranks)
 
 
 def _ranks(rest: str) -> Ranks:
@@ -288,7 +281,10 @@ class _Tree:
             if head is not None and self._is_told_apart(part, self._parts[head]):
                 below[head][pid] = self._as_below(part, self._parts[head])
         names = _numbered({pid: _label(part) for pid, part in self._heads.items()})
-        found = (Server(names[pid], part.engine, pid, part.port, below[pid]) for pid, part in self._heads.items())
+        found = (
+            Server(names[pid], part.engine, pid, part.port, _with_first_ranks(below[pid]))
+            for pid, part in self._heads.items()
+        )
         return tuple(sorted(found, key=lambda server: (server.engine, server.port or 0, server.pid)))
 
     def _is_head(self, pid: int, part: Part) -> bool:
@@ -323,6 +319,18 @@ class _Tree:
 
     def _as_below(self, part: Part, head: Part) -> Part:
         return part if part.engine == head.engine else Part(head.engine, "worker", part.ranks)
+
+
+def _with_first_ranks(parts: Mapping[int, Part]) -> Mapping[int, Part]:
+    """A scheduler of SGLang whose title tells no rank of tensor parallelism is alone in its group: its rank is 0. Not
+    where several are titled alike, as forks do."""
+    times = Counter(part for part in parts.values() if part.role == "scheduler")
+    return {pid: _first_rank(part) if times[part] == 1 else part for pid, part in parts.items()}
+
+
+def _first_rank(part: Part) -> Part:
+    told = any(kind == "tp" for kind, _ in part.ranks)
+    return part if told else part._replace(ranks=(*part.ranks, ("tp", 0)))
 
 
 def _label(part: Part) -> str:

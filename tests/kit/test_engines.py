@@ -197,6 +197,12 @@ def test_a_scheduler_whose_launcher_is_gone_belongs_to_no_server() -> None:
     assert servers([titled(12, 1, "sglang::scheduler_TP0")]) == ()
 
 
+def test_schedulers_that_are_all_titled_alike_are_not_all_the_first_rank() -> None:
+    tree = (SGLANG_046[0], titled(12, 10, "sglang::scheduler"), titled(13, 10, "sglang::scheduler"))
+    assert names_of(tree) == {10: "sglang-30000", 12: "sglang-30000.scheduler", 13: "sglang-30000.scheduler.2"}
+    assert names_of(tree[:2])[12] == "sglang-30000.tp0"
+
+
 def test_a_wrapper_is_not_the_server_that_it_starts() -> None:
     tree = (started(9, 1, "bash", "-c", "vllm serve /m"), *(one._replace(parent=9) for one in VLLM_085[:1]))
     assert names_of(tree) == {20: "vllm-8001"}

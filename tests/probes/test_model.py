@@ -291,3 +291,18 @@ def test_a_hundred_shards_take_no_more_than_their_headers(tmp_path: Path) -> Non
         os.truncate(safetensors(folder / f"shard-{at:03}.safetensors", tensors), 5 << 30)
     found = served("--model", str(folder))["target"].weights
     assert (found.count, found.parameters) == (102, 100 * 200 * 4096 + 12)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_a_model_is_read_where_the_process_sees_it(tmp_path: Path) -> None:
+    """Another model is mounted over the folder, in the process's own mount namespace."""
+    outside = checkpoint(tmp_path / "m")
+    mounted = checkpoint(tmp_path / "mounted", **{"config.json": '{"num_layers": 99}'})
+    start = (
+        f"mount --bind {mounted} {outside} && exec {sys.executable} -c 'import time; time.sleep(60)' --model {outside}"
+    )
+    with running(["unshare", "--mount", "sh", "-c", start]) as pid:
+        found = read(Host(redactor=Redactor(b"k")), pid)["target"]
+    assert found.path == str(outside)
+    assert found.configuration == Document({"num_layers": 99})
