@@ -39,6 +39,21 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "CPU set": ("process/*/affinity",),
         "quotas": ("process/*/cgroup/cpu_max", "process/*/cgroup/memory_max"),
     },
+    "mapped": {
+        "libraries": (
+            "mapped/*/libraries/*/version",
+            "mapped/*/libraries/*/build_id",
+            "mapped/*/libraries/*/sha256",
+            "mapped/*/libraries/*/copies",
+        ),
+        "page placement": ("mapped/*/memory/policies", "mapped/*/memory/node"),
+    },
+    "container": {
+        "runtime": ("container/*/runtime",),
+        "image": ("container/*/image", "container/*/image_id"),
+        "shared memory": ("container/*/shm_size",),
+        "capabilities": ("container/*/capabilities",),
+    },
     "kernel": {
         "release": ("kernel/release", "kernel/version"),
         "boot line": ("kernel/cmdline", "kernel/cmdline/*"),

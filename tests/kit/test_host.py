@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from probes.kit import host as host_module
-from probes.kit.answers import Stat
+from probes.kit.answers import Space, Stat
 from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.host import ERRNO_GAPS, Host, gap_of
 from probes.kit.redact import Redactor
@@ -324,3 +324,17 @@ def test_this_process_is_among_those_of_its_name() -> None:
     found = Host().pids(name)
     assert not isinstance(found, Gap)
     assert os.getpid() in found[name]
+
+
+def test_the_size_of_a_file_system_is_that_which_df_tells() -> None:
+    seen = Host().space("/proc/self/../../tmp")
+    told = subprocess.run(["df", "--block-size=1", "--output=size", "/tmp"], capture_output=True, text=True, check=True)
+    assert isinstance(seen, Space)
+    assert seen.size == int(told.stdout.split()[1])
+    assert 0 <= seen.free <= seen.size
+
+
+def test_what_is_open_is_told_by_the_names_that_were_asked_for(tmp_path: Path) -> None:
+    with open(tmp_path / "kept", "w"), open(tmp_path / "other", "w"):
+        assert Host().opened(os.getpid(), f"{tmp_path}/k") == (f"{tmp_path}/kept",)
+    assert Host().opened(os.getpid(), f"{tmp_path}/k") == ()

@@ -16,6 +16,7 @@ from probes.container.sections import Container
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
 from probes.kit.probe import Target
+from tests.kit.test_host import plain_user
 from tests.probes.asked import received
 from tests.probes.children import changes
 from tests.probes.tree import tree
@@ -223,6 +224,12 @@ class TestRealContainer:
         assert seen.namespaces == ("ipc", "mnt", "uts")
         assert isinstance(seen.started, int)
         assert {"runtime", "namespaces", "shm_size"} <= changes(before, seen).keys()
+
+    def test_who_may_not_look_at_it_is_denied_what_is_inside(self, group: Path) -> None:
+        with contained(group) as pid, plain_user():
+            seen = read(Host(), pid)
+        assert (seen.runtime, seen.id) == ("docker", ID)
+        assert {code(seen.namespaces), code(seen.shm_size), code(seen.devices)} == {"denied"}
 
     def test_started_again_it_is_the_same_but_for_its_start(self, group: Path) -> None:
         host = Host()

@@ -19,6 +19,7 @@ from probes.mapped.memory import placement
 from probes.mapped.objects import name_of
 from probes.mapped.sections import Library, Mapped
 from tests.kit.test_elf import compiled
+from tests.kit.test_host import plain_user
 from tests.probes.asked import received
 from tests.probes.children import changes, suspects
 
@@ -171,6 +172,15 @@ def test_a_library_of_another_root_is_read_there(tmp_path: Path) -> None:
     for pid in _there([sys.executable, "-c", chrooted], dict(os.environ)):
         seen = libraries(pid)["libnccl"]
     assert (seen.path, seen.version) == ("/libnccl.so.1", "2.27.3+cuda12.9")
+
+
+@needs_root
+@pytest.mark.root
+def test_who_may_not_look_at_the_process_is_denied_everywhere() -> None:
+    with with_libraries() as pid, plain_user():
+        seen = read(pid)
+    denied = (seen.libraries, seen.preloaded, seen.devices, seen.memory.policies)
+    assert [one.code for one in denied if isinstance(one, Gap)] == ["denied"] * 4
 
 
 def test_an_extension_module_of_an_engine_goes_by_the_name_it_is_imported_by(tmp_path: Path) -> None:
