@@ -162,7 +162,7 @@ def test_a_variable_that_a_script_hands_on_as_an_argument(fingerprint: Cli) -> N
     fingerprint("run", "--name", "b", "--", "bash", "bench.sh", cwd=tree, env={"OMP_NUM_THREADS": "8"})
     diff = fingerprint.diff("a", "b", status=1)
     assert is_about(the_suspect(diff), "process/*/env/OMP_NUM_THREADS")
-    assert "process/main.python.1/arguments" in diff["suspects"][0]["consequences"]
+    assert "process/main.python.1/flags/--threads" in diff["suspects"][0]["consequences"]
 
 
 def test_the_interpreter_that_a_script_finds_in_path(fingerprint: Cli) -> None:
