@@ -21,7 +21,7 @@ SIGNS: Mapping[Sign, str] = {
     "reached": "came to the limit",
     "active": "was on while the GPU was busy",
     "lower": "was lower in the run that has the limit",
-    "carried": "is a tenth and more of",
+    "carried": "is, a second, a tenth and more of",
     "crossed": "is more than nothing",
     "rerouted": "ceased in the run without, and there grew",
 }
