@@ -15,7 +15,7 @@ from probes.mapped.sections import File, Library
 PRELOAD = "/etc/ld.so.preload"
 WHOLE = 64 << 20  # what is digested where no build id tells it
 _WORDS = re.compile(r"[^\s:]+")
-SILENT = Gap("not_observable", "this file tells no version")
+SILENT = Gap("unsupported", "this file tells no version")
 
 # The text in which a library says its version, as found in builds of it: NCCL 2.19 (wheel), OpenBLAS 0.3.31 (numpy's
 # and scipy's wheels), jemalloc 5.3 (Debian).
@@ -91,7 +91,7 @@ class _Reading:
 
 def _digest(files: Host, path: str, told: Elf) -> Seen[str]:
     if told.build_id:
-        return Gap("not_read")
+        return Gap("absent", "the build id tells it")
     return files.sha256(path) if told.size <= WHOLE else Gap("not_observable", "larger than 64 MiB")
 
 

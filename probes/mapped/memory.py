@@ -99,6 +99,6 @@ def _is_node(name: str) -> bool:
 def _node(anonymous: dict[str, int]) -> Seen[Node]:
     total = sum(anonymous.values())
     if total < LEAST:
-        return Gap("not_observable", f"fewer than {LEAST >> 10} MiB of anonymous pages")
+        return Gap("unsupported", f"fewer than {LEAST >> 10} MiB of anonymous pages")
     node, most = max(anonymous.items(), key=lambda item: item[1])
     return int(node) if most * 4 >= total * 3 else "several"
