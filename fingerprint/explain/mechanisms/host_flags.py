@@ -25,7 +25,7 @@ RULES: tuple[Rule, ...] = (
         "out by mistake. One layer more than fits, and the rest is moved for each token.",
         confirm="The log's line of layers that were offloaded, and the sizes of the buffers, in both runs",
         confirmed=1,
-        sources=(LLAMA,),
+        sources=(LLAMA, "https://github.com/ggml-org/llama.cpp/issues/2641"),
     ),
     Rule(
         name="weights-from-the-host",
@@ -68,10 +68,12 @@ RULES: tuple[Rule, ...] = (
         usual=(1.05, 3.0),
         beside=("numa/online", "memory/total"),
         why="How weights come to lie in memory: mapped from the page cache, where an earlier run may have put them on "
-        "one node; read anew and spread; locked; in huge pages. 1.8 to 3x for decoding on the CPU, either way.",
+        "one node; read anew and spread; locked; in huge pages. 1.8x for decoding on the CPU, 2.4x for a start, either "
+        "way.",
         confirm="numastat -p PID in both runs; drop the caches, then start with each value",
         sources=(
             LLAMA,
+            "https://github.com/ggml-org/llama.cpp/pull/14396",
             "https://github.com/ggml-org/llama.cpp/pull/18166",
             "https://github.com/ubergarm/ik_llama.cpp/pull/1",
         ),
