@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from benchmarks import processes, yields
@@ -61,6 +62,13 @@ def _run(place: Place) -> Ratio:
 def _large_diff(place: Place) -> Ratio:
     taken = [json.loads(output(place.python("-m", "benchmarks.large_diff"))) for _ in range(max(2, place.pairs // 3))]
     return ratio_of([(pair["ours"] * 1000, pair["deepdiff"] * 1000) for pair in taken], "ms")
+
+
+def _libraries(place: Place) -> Ratio:
+    if find_spec("pip") is None:
+        raise UnfitError("this environment has no pip")
+    taken = json.loads(output(place.python("-m", "benchmarks.libraries", str(place.pairs))))
+    return ratio_of([(ours * 1000, pip * 1000) for ours, pip in taken], "ms")
 
 
 def _year_size(_place: Place) -> Ratio:
@@ -122,6 +130,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("gpu-cpu", "GPU part, 8 GPUs, instant NVML: CPU time", "python -I -c 'import pynvml'", 1.6, _gpu_cpu),
     Budget("gpu-time", "the same: time", "python -I -c 'import pynvml'", 3, _gpu_time),
     Budget("large-diff", "two runs of 50,000 facts -> Changes", "DeepDiff on loaded dictionaries", 1 / 20, _large_diff),
+    Budget("libraries", "an environment of 500 distributions, read again", "python -m pip list", 1 / 10, _libraries),
     Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
     Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),
     Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),

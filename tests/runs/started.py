@@ -1,7 +1,7 @@
 """A run as a process; its records go to a file, one JSON line each.
 
 python -m tests.runs.started RECORDS [--streams 1,2] [--output FILE] [--fail PART,...] [--stop READER,...]
-    [--before SECONDS] [--first-sample SECONDS] [--repeat N] -- CMD
+    [--before SECONDS] [--first-sample SECONDS] [--also AREA,...] [--repeat N] -- CMD
 
 --first-sample: a rack is sampled in a way of its own, and takes so long to begin with.
 """
@@ -66,7 +66,8 @@ def racks(first: float) -> Probe[Section]:
 
 def means_of(plan: Plan, records: Path, options: Mapping[str, str]) -> Means:
     host = Host(redactor=Redactor(b"k" * 32))
-    probes = dict(discover(["pressure", "usage", "process"]))
+    also = filter(None, options.get("--also", "").split(","))
+    probes = dict(discover(["pressure", "usage", "process", *also]))
     if "--first-sample" in options:
         probes = {"rack": racks(float(options["--first-sample"])), **probes}
     before = float(options.get("--before", "0"))

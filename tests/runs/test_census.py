@@ -1,6 +1,6 @@
-"""Which readings count, by what a reader finds at each moment."""
+"""Which readings count, by what a reader finds at each moment, and whose environment is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import pytest
 
@@ -101,3 +101,62 @@ def test_an_early_reading_of_a_descendant_counts_when_the_next_finds_the_same(
     nices: tuple[int, ...], counts: list[int]
 ) -> None:
     assert kept(CHILD, *nices) == counts
+
+
+class Busy(Found):
+    """Finds one nice value of each process, and has not answered on environments when the command ends."""
+
+    def __init__(self, environments: int) -> None:
+        super().__init__(MAIN, ())
+        self.asked: list[Job] = []
+        self._left = environments
+
+    def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
+        asked = [job for job in jobs if job.area == "libraries"]
+        self.asked += asked
+        if len(self.asked) > self._left:
+            self.busy = True
+            return []
+        return [(job.key, reading_of(Task(nice=job.target.pid))) for job in jobs]
+
+    def step(self) -> list[Finished]:
+        self.busy = False
+        return [(job.key, reading_of(Task(nice=7))) for job in self.asked[-1:]]
+
+    def fileno(self) -> int:
+        return 2  # any that is open
+
+
+def environments_of(reader: Busy, environment: Hashable | None, moments: Sequence[float]) -> list[Key]:
+    """Of which processes' environments something was written, both processes being in `environment`."""
+    written: list[Key] = []
+    areas = Areas(["process"], ["libraries"])
+    timetable = Timetable(iter((*MOMENTS, 30.0)), 0.0)
+    telling = Telling(environment=lambda key, _: environment)
+    census = Census(MAIN, areas, reader, timetable, lambda: True, lambda key, _: written.append(key), telling)
+    for moment in moments:
+        census.step(moment)
+    reader.timeout = lambda: 0.0  # type: ignore[method-assign]
+    census.finish()
+    return [key for key in written if key.area == "libraries"]
+
+
+def test_the_environment_of_a_process_is_read_once_a_reading_of_it_counts() -> None:
+    assert environments_of(Busy(9), "venv", MOMENTS[:1]) == []
+    assert environments_of(Busy(9), "venv", MOMENTS[:2]) == [Key("libraries", "main")]
+
+
+def test_an_environment_that_several_processes_share_is_read_once() -> None:
+    reader = Busy(9)
+    assert environments_of(reader, "venv", MOMENTS) == [Key("libraries", "main")]
+    assert [job.target for job in reader.asked] == [MAIN]
+
+
+def test_what_is_in_none_has_none_read() -> None:
+    reader = Busy(9)
+    assert environments_of(reader, None, MOMENTS) == []
+    assert reader.asked == []
+
+
+def test_an_environment_counts_although_its_process_has_ended_meanwhile() -> None:
+    assert environments_of(Busy(0), "venv", MOMENTS[:2]) == [Key("libraries", "main")]

@@ -1,6 +1,7 @@
 """A run as a whole: what is recorded, and that nothing of ours stops the command."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from fingerprint.runs.record import (
 )
 from fingerprint.snapshot import Reading
 from probes.kit.facts import Map, Redacted
+from probes.libraries import Libraries
 from probes.process.sections import Process as ProcessSection
 from tests.runs.conftest import Starter
 
@@ -166,3 +168,13 @@ def test_what_was_recorded_before_fingerprint_was_killed_is_there(start: Starter
     kinds = {type(record) for record in start.records()}
     assert {Opened, Snapped, Passed, Process} <= kinds
     assert Closed not in kinds
+
+
+def test_the_environment_of_a_python_is_recorded_and_of_a_shell_none(start: Starter) -> None:
+    also = {"--also": "libraries"}
+    in_shell = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(2)'; true"
+    assert start("sh", "-c", in_shell, options=also).returncode == 0
+    [record] = [record for record in start.records(Process) if record.area == "libraries"]
+    assert record.target == "main.python.1"
+    told = record.reading.section(Libraries)
+    assert (told.environment, told.packages.items["pytest"].version) == (sys.prefix, pytest.__version__)
