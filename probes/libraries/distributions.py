@@ -25,11 +25,6 @@ class Distribution(NamedTuple):
     folder: Folder
     files: Seen[tuple[str, ...]]
 
-    @property
-    def in_words(self) -> str:
-        version = f"unknown version ({self.version.code})" if isinstance(self.version, Gap) else self.version
-        return f"{version} in {self.folder.path}"
-
     def has(self, file: str) -> bool:
         return not isinstance(self.files, Gap) and file in self.files
 

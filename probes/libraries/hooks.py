@@ -1,6 +1,6 @@
 """What an environment runs or adds at each start: .pth files, sitecustomize, usercustomize (CPython's site.py)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, then
@@ -72,9 +72,10 @@ def _is_code(line: str) -> bool:
     return line.startswith(("import ", "import\t"))
 
 
-def customisations(host: Host, folders: Sequence[Folder]) -> Map[Customisation]:
-    found = {name: _first(host, folders, name) for name in _CUSTOMISATIONS}
-    return Map({name: Customisation(path=place, sha256=host.sha256(place)) for name, place in found.items() if place})
+def customisations(host: Host, folders: Sequence[Folder], below: Callable[[str], str]) -> Map[Customisation]:
+    """below: how a path is written."""
+    found = ((name, _first(host, folders, name)) for name in _CUSTOMISATIONS)
+    return Map({name: Customisation(path=below(place), sha256=host.sha256(place)) for name, place in found if place})
 
 
 def _first(host: Host, folders: Sequence[Folder], name: str) -> str | None:

@@ -1,6 +1,7 @@
 """The environment of one process, from its import path to the files of its packages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
@@ -40,16 +41,27 @@ def _of(host: Host, told: Python, before: Sequence[Folder]) -> Libraries:
     first = {name: same[0] for name, same in sorted(found.items())}
     checker = Checker(host)
     origins = {name: origin(host, one) for name, one in first.items()}
+    below = partial(_below, told.prefix)
     return Libraries(
         environment=told.prefix,
         python=told.version,
-        folders=tuple(folder.path for folder in searched.folders),
+        folders=tuple(below(folder.path) for folder in searched.folders),
         packages=Map({name: _package(host, checker, one) for name, one in first.items()}),
         origins=Map({name: one for name, one in origins.items() if one}),
-        shadowed=Map({name: tuple(one.in_words for one in same[1:]) for name, same in found.items() if same[1:]}),
+        shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),
         hooks=Map(searched.hooks),
-        customisations=customisations(host, tuple(searched.folders)),
+        customisations=customisations(host, tuple(searched.folders), below),
     )
+
+
+def _below(prefix: Seen[str], path: str) -> str:
+    """Without the environment's own folder, so that two environments compare by what they hold."""
+    return path if isinstance(prefix, Gap) else path.removeprefix(f"{prefix}/")
+
+
+def _hidden(same: Sequence[Distribution], below: Callable[[str], str]) -> tuple[str, ...]:
+    versions = (one.version if isinstance(one.version, str) else "an unknown version" for one in same)
+    return tuple(f"{version} in {below(one.folder.path)}" for version, one in zip(versions, same, strict=True))
 
 
 def _package(host: Host, checker: Checker, one: Distribution) -> Package:

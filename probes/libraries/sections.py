@@ -142,7 +142,7 @@ class Libraries(Section):
     )
     folders: Seen[tuple[str, ...]] = config(
         "What lies in the first of them hides what lies in later ones",
-        "PYTHONPATH, PYTHONHOME, PYTHONUSERBASE, HOME, switches, pyvenv.cfg and .pth files, in the interpreter's order",
+        "PYTHONPATH, PYTHONHOME, HOME, switches, pyvenv.cfg, .pth files; the environment's own as they stand below it",
         follows=("libraries/*/environment", "libraries/*/hooks", "libraries/*/hooks/*/adds"),
     )
     packages: Seen[Map[Package]] = config(
