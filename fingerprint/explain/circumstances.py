@@ -11,9 +11,9 @@ from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Key
-from probes.kit.paths import parse_path
+from probes.kit.paths import FactPath, parse_path
 
-GPUS = Key("gpu")
+GPUS, KERNEL = Key("gpu"), Key("kernel")
 _NAMED: Mapping[Reader, str] = {
     "vllm": r"vllm",
     "sglang": r"sglang|sgl[_-]\w+",
@@ -21,6 +21,19 @@ _NAMED: Mapping[Reader, str] = {
     "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
 }
 _ENGINES = {engine: re.compile(rf"(?:^|/)(?:{names})(?=$|[/.])") for engine, names in _NAMED.items()}
+_STARTS: Mapping[str, Reader] = {
+    "VLLM_": "vllm",
+    "SGLANG_": "sglang",
+    "SGL_": "sglang",
+    "TRTLLM_": "tensorrt-llm",
+    "TLLM_": "tensorrt-llm",
+    "GGML_": "llama.cpp",
+    "LLAMA_": "llama.cpp",
+    "OLLAMA_": "llama.cpp",
+}
+"""Of variables that one engine reads."""
+_OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
+"""Modules of GPUs of other makers."""
 _MODULE = "-m"
 
 
@@ -37,7 +50,7 @@ UNKNOWN = Circumstances()
 
 
 class _Program(msgspec.Struct):
-    """Of a process's section what tells which program it is; gaps and what is private stand as they are, and flags as a Map."""
+    """What a stored process section tells of its program: gaps, what is private and maps as they are stored."""
 
     program: Mapping[str, Any] = {}
     interpreter: Mapping[str, Any] = {}
@@ -65,9 +78,12 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     return Circumstances(engines, compiled, _most_gpus((a.state, b.state)))
 
 
-def unread_by(rules: Sequence[Rule], around: Circumstances) -> str:
-    """What ran and does not read this variable or flag, by the narrowest of its rules; empty where that may be."""
+def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
+    """What ran and does not read this variable, by its first letters, or this flag, by the narrowest of its rules;
+    empty where that may be."""
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
+    reader = next((of for start, of in _STARTS.items() if path[-1].startswith(start)), None)
+    told += [frozenset((reader,))] if reader and path[-2:-1] == ("env",) else []
     if not told or frozenset.intersection(*told) & around.engines:
         return ""
     return ", ".join(sorted(around.engines or around.compiled))
@@ -95,4 +111,20 @@ def _gpus(state: Effective) -> int | None:
     standing = state.sections.get(GPUS)
     if sampled or standing is None or standing.blob is None:
         return len(sampled) or None
-    return 0 if standing.blob.gaps.get("") == "absent" or not standing.blob.seen else None
+    return None if standing.blob.seen or _has_others(state) else 0
+
+
+class _Modules(msgspec.Struct, frozen=True):
+    items: Mapping[str, msgspec.Raw] = {}
+
+
+class _Kernel(msgspec.Struct, frozen=True):
+    modules: _Modules = _Modules()
+
+
+def _has_others(state: Effective) -> bool:
+    """Whether a module of another maker's GPUs is loaded, or nobody knows."""
+    standing = state.sections.get(KERNEL)
+    if standing is None or standing.blob is None:
+        return True
+    return bool(msgspec.json.decode(standing.blob.body, type=_Kernel).modules.items.keys() & _OF_OTHERS)

@@ -91,7 +91,7 @@ def _ranked(change: Folded, about: _About) -> Ranked:
 
 
 def _unread(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
-    if other := unread_by(way.rules, around):
+    if other := unread_by(change.first.path, way.rules, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what ran is {other}, which is not known to read it")
 
 

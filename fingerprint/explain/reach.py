@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.contract import Evidence, MetricChange
@@ -11,6 +11,7 @@ from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, phases_of_metric
+from probes.kit.facts import Gap, Map, Section
 
 MOVED = ("worse", "better", "changed")
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
@@ -69,20 +70,40 @@ def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
 
 
 def _other_way(change: Folded, rules: Sequence[Rule], target: Target) -> Iterable[Evidence]:
-    """Where every mechanism has a direction, and all push the number the other way. Whether a command worked at all is
-    no question of more or less: a link that was set slower may be the one that works."""
-    if target.name == EXIT_STATUS:
+    """Where the mechanism that knows it best has a direction, and pushes the number the other way. Whether a command
+    worked at all is no question of more or less: a link that was set slower may be the one that works."""
+    if target.name == EXIT_STATUS or target.slower is None:
         return
-    before, after = _plain(change.first.before), _plain(change.first.after)
-    if target.slower is None or before is None or after is None or before == after:
-        return
-    helps = [rule.way == ("more helps" if after > before else "less helps") for rule in rules if rule.way != "either"]
-    if len(helps) == len(rules) and all(one == target.slower for one in helps):
+    if _helps(rules[0], change.first.before, change.first.after) is target.slower:
         yield _says(change, f"it should have made {target.name} {'better' if target.slower else 'worse'}")
+
+
+def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
+    """Whether what the rule moves got better from one value to the other; None where it has no direction."""
+    if rule.best:
+        was, became = (_word(value) in rule.best for value in (before, after))
+        return became if was is not became else None
+    x, y = _plain(before), _plain(after)
+    if rule.way == "either" or x is None or y is None or x == y:
+        return None
+    return (y > x) is (rule.way == "more helps")
+
+
+def _word(value: Any) -> str | None:
+    """None of what cannot be told."""
+    value = value.last if isinstance(value, Unsteady) else value
+    if isinstance(value, Gap):
+        return "absent" if value.code == "absent" else None
+    if isinstance(value, (Section, Map)):
+        return "present"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else None
 
 
 def _plain(value: object) -> float | None:
     value = value.last if isinstance(value, Unsteady) else value
+    value = value[0] if isinstance(value, tuple) and len(value) == 1 else value
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 

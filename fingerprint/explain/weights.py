@@ -16,6 +16,8 @@ from probes.kit.facts import Gap, Redacted
 MOST = 25  # confirmed incidents of one kind of state, of 273: a sample of incidents makes a weak prior
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""
+DRIFTS = 0.5
+"""How much a pair in which something differed, and nobody had asked why, says against an incident that it caused."""
 BINDING, UNBOUND = 0.4, -0.2
 CAUGHT_IN_THE_ACT = 0.35
 GREW = 0.3
@@ -54,7 +56,7 @@ def weights(
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if signs and not limits.evidence else 0.0,  # a limit that was reached shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
-        "unread": UNREAD if unread_by(way.rules, around) else 0.0,
+        "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
         "grew": GREW if verdict == "grew" else 0.0,
@@ -65,8 +67,11 @@ def weights(
 
 
 def prior(rules: Sequence[Rule]) -> float:
-    """By the confirmed incidents of this kind of state, 0..1: the first few say more than as many again."""
-    return log1p(min(MOST, max((rule.confirmed for rule in rules), default=0))) / log1p(MOST)
+    """By the confirmed incidents of this kind of state, of which the first few say more than as many again, less what
+    drifts by itself: 1 and less, by the rule that knows it best."""
+    if not rules:
+        return 0.0
+    return (log1p(min(MOST, rules[0].confirmed)) - DRIFTS * log1p(rules[0].drifted)) / log1p(MOST)
 
 
 def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:

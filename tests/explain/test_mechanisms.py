@@ -215,7 +215,7 @@ def filled(part: str, names: list[str], at: int) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "first", "last"),
     [
-        ("process/main/env/OMP_NUM_THREADS", "omp-threads", "thread-runtime"),
+        ("process/main/env/OMP_NUM_THREADS", "omp-threads", "omp-threads"),
         ("process/main/env/SOMETHING_ELSE", "any-variable", "any-variable"),
         ("kernel/modules/nvidia/version", "gpu-module", "kernel-module"),
     ],

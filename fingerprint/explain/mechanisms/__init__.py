@@ -89,13 +89,13 @@ def _by_name() -> Mapping[str, Rule]:
 
 
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
-    """The rules that see the fact, those with the most specific globs first. One that sees every name of a collection
-    is about those that no other rule knows."""
+    """The rules that see the fact, those with the most specific globs first. One that sees every name of a collection,
+    or those that begin alike, is about those that no other rule knows better."""
     shelved = _shelved(path[0])
     near = (one for shelf in _shelves(path) for one in shelved.get(shelf, ()))
     seeing = [(_breadth(glob), rule.name, rule) for glob, rule in near if parse_glob(glob).matches(path)]
-    named = {parts[:-1] for (parts, _), *_ in seeing if parts[-1] < ANY_NAME}
-    kept = (one for one in seeing if one[0][0][-1] != ANY_NAME or one[0][0][:-1] not in named)
+    nearest = {parts[:-1]: parts[-1] for (parts, _), *_ in sorted(seeing, key=itemgetter(0), reverse=True)}
+    kept = (one for one in seeing if one[0][0][-1] in (nearest[one[0][0][:-1]], ANY_NUMBER))
     return tuple({name: rule for _, name, rule in sorted(kept, key=itemgetter(0, 1))}.values())
 
 

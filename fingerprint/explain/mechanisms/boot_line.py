@@ -14,6 +14,8 @@ RULES: tuple[Rule, ...] = (
         name="boot-iommu",
         sees=booted("*iommu iommu.* pci *acs_override* vfio* intremap swiotlb arm_smmu*"),
         moves=("collective", "pcie link", "availability"),
+        best=("off", "pt"),
+        between=True,
         breaks=True,
         usual=(1.3, 2.6),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node", "process/*/env/NCCL_P2P_DISABLE"),
@@ -21,7 +23,7 @@ RULES: tuple[Rule, ...] = (
         "the root and through page tables: half of the bandwidth (8 against 21 GB/s), or a first all-reduce that "
         "never ends.",
         confirm="nvidia-smi topo -p2p r, then nccl-tests all_reduce_perf; boot with iommu=pt or amd_iommu=off",
-        confirmed=8,
+        confirmed=3,
         sources=(
             PARAMETERS,
             "https://github.com/vllm-project/vllm/issues/33041",
@@ -61,6 +63,7 @@ RULES: tuple[Rule, ...] = (
             " gather_data_sampling reg_file_data_sampling indirect_target_selection tsa vmscape bhi ssbd kvm*"
         ),
         moves=("system calls", "cpu time"),
+        best=("off",),
         shows=IN_KERNEL,
         usual=(1.0, 1.3),
         beside=("cpu/mitigations/*", "cpu/processor/model_name"),

@@ -109,6 +109,7 @@ RULES: tuple[Rule, ...] = (
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
+        drifted=2,
         sources=(_NCCL, "https://github.com/NVIDIA/nccl/issues/1716"),
     ),
     Rule(
@@ -206,6 +207,7 @@ RULES: tuple[Rule, ...] = (
         usual=(1.0, 1.2),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",
         confirm="Start without it; count the lines that one step writes",
+        drifted=1,
         sources=(_NCCL, "https://docs.vllm.ai/en/stable/configuration/env_vars/"),
     ),
 )

@@ -97,6 +97,7 @@ RULES: tuple[Rule, ...] = (
         usual=(1.05, 5.0),
         why="Each step changes the share of a contended CPU by about a quarter; where CPUs are free it means nothing.",
         confirm="renice to the other run's value, then the same run beside the same neighbours",
+        drifted=1,
         sources=("https://docs.kernel.org/scheduler/sched-nice-design.html",),
     ),
     Rule(
@@ -108,6 +109,7 @@ RULES: tuple[Rule, ...] = (
         why="A real-time thread runs before all normal ones and is woken at once; an idle or batch one waits. Spinning "
         "real-time threads starve the driver's own.",
         confirm="chrt --other 0 for the start, then the same run",
+        drifted=1,
         sources=("https://man7.org/linux/man-pages/man7/sched.7.html",),
     ),
     Rule(
@@ -248,6 +250,7 @@ RULES: tuple[Rule, ...] = (
         why="Each is paid at entries into the kernel, context switches or indirect branches of the host; a careful "
         "test of training on GPUs found 0 %.",
         confirm="perf bench syscall basic in both states; boot once with mitigations=off",
+        drifted=7,
         sources=(
             "https://docs.kernel.org/admin-guide/hw-vuln/index.html",
             "https://www.pugetsystems.com/labs/hpc/intel-cpu-flaw-kernel-patch-effects-gpu-compute-tensorflow-caffe-and-lmdb-database-creation-1093/",
@@ -269,6 +272,7 @@ RULES: tuple[Rule, ...] = (
         name="seccomp-filter",
         sees=("process/*/seccomp",),
         moves=("system calls",),
+        best=("off",),
         shows=_IN_KERNEL,
         breaks=True,
         usual=(1.05, 2.0),

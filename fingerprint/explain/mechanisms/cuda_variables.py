@@ -62,6 +62,7 @@ RULES: tuple[Rule, ...] = (
         "warmed up, and may wait for one that waits for it; loaded eagerly the start pays, and memory of the GPU holds "
         "all of them.",
         confirm="Warm up with the run's own shapes, then the same run",
+        drifted=1,
         sources=(_CUDA, "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"),
     ),
     Rule(
@@ -126,6 +127,7 @@ RULES: tuple[Rule, ...] = (
         "a switch of one that shares GPUs decided whether NCCL came up.",
         confirm="Start without it",
         confirmed=1,
+        drifted=5,
         sources=(
             _CUDA,
             "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
@@ -192,6 +194,7 @@ RULES: tuple[Rule, ...] = (
         breaks=True,
         why="A switch of the framework: backends, checks, logging, how libraries are found.",
         confirm="Start without it",
+        drifted=1,
         sources=("https://docs.pytorch.org/docs/stable/torch_environment_variables.html",),
     ),
 )

@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
         "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
         confirm="install the other version (same engine, same container), reboot, set limits again, and repeat",
         confirmed=2,
+        drifted=28,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/23765",
             f"{OPEN}/issues/1001",
@@ -158,6 +159,7 @@ RULES: tuple[Rule, ...] = (
         name="library-mismatch",
         sees=("driver/libraries/match_module", "driver/libraries/nvml", "driver/kernel_log/api_mismatches"),
         moves=("availability",),
+        best=("true",),
         breaks=True,
         beside=("driver/module/version",),
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
@@ -175,6 +177,7 @@ RULES: tuple[Rule, ...] = (
         why="libcuda compiles PTX and launches kernels. An engine built for a later CUDA than it knows refuses, "
         "compiles at each start, or falls back to another path, the CPU's among them.",
         confirm="the engine's log for its CUDA version and backend; the same engine built for the older CUDA",
+        drifted=1,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/26024",
             "https://docs.nvidia.com/deploy/cuda-compatibility/index.html",
@@ -200,6 +203,7 @@ RULES: tuple[Rule, ...] = (
             "driver/fabricmanager/matches_module",
         ),
         moves=("nvlink", "collective", "availability"),
+        best=("true", "present"),
         shows=REROUTED,
         between=True,
         breaks=True,
@@ -273,6 +277,7 @@ RULES: tuple[Rule, ...] = (
         name="gpu-monitoring",
         sees=("driver/daemons/nvidia-dcgm/*", "driver/daemons/dcgm-exporter/*"),
         moves=("launch latency", "nvlink", "cpu time"),
+        best=("false", "absent"),
         usual=(1.02, 1.2),
         why="Monitoring asks the driver while the work runs: fields of NVLink slowed collectives, queries ten times a "
         "second stalled frames, profiling fields pin or pause counters, and an exporter took 15 to 130 % of a CPU.",

@@ -84,6 +84,7 @@ RULES: tuple[Rule, ...] = (
         name="hidden-power-state",
         sees=("gpu/*/inferred/clock_lock",),
         moves=("sm clock",),
+        best=("no sign",),
         binds=(SM_LOWER, LESS_DRAWN),
         usual=(1.25, 1.75),
         bound=AS_THE_SM_CLOCK,

@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = (
         name="mig-mode",
         sees=("gpu/*/mig/mode_current",),
         moves=("collective", "nvlink", "gpu compute", "gpu memory", "availability"),
+        best=("disabled",),
         shows=REROUTED,
         breaks=True,
         usual=(1.2, 8.0),
@@ -103,6 +104,7 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/virtualization/licences/*/expiry_status",
         ),
         moves=("gpu compute", "availability"),
+        best=("yes",),
         breaks=True,
         usual=(10.0, 2000.0),
         why="Some 20 minutes after its start a virtual GPU without a licence is held back, whatever runs on it: 15 "

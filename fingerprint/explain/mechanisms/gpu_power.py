@@ -115,6 +115,7 @@ RULES: tuple[Rule, ...] = (
         name="power-source",
         sees=("gpu/*/power/source",),
         moves=("sm clock", "memory clock"),
+        best=("ac",),
         shows=(*CAPPED[:2], SM_LOWER),
         breaks=True,
         usual=(1.2, 3.0),

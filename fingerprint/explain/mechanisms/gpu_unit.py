@@ -64,6 +64,7 @@ RULES: tuple[Rule, ...] = (
         why="Clock and voltage curves, default limits and fan curves come from the board's VBIOS and InfoROM. No "
         "incident with a confirmed effect of them alone was found.",
         confirm="compare limits and maximum clocks (nvidia-smi -q -d POWER,CLOCK), then the clocks under the same load",
+        drifted=3,
         sources=(NVML,),
     ),
     Rule(

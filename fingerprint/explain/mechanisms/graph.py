@@ -98,6 +98,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     sees       globs of the facts whose change may be the cause
     moves      what they move
     way        of the value: `more helps` where a larger one means more of the resource; `either`: both are on record
+    best       the values of a word with which the resource is at its best, `present` and `absent` for an item: who goes
+               from one of these to another value loses
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
@@ -111,6 +113,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     why        mechanism, with figures where somebody measured them
     confirm    the cheapest experiment that tells whether it is the cause
     confirmed  incidents of this kind with a verified fix or a maintainer's word, of 273: a weak prior
+    drifted    pairs, of 112 captures and dumps of one machine or fleet on which nobody looked for a cause, in which it
+               differed (benchmarks/incidents/data/drift.jsonl)
     sources    incidents (by their address), manuals, kernel documentation
     """
 
@@ -118,6 +122,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     sees: tuple[str, ...]
     moves: tuple[Resource, ...]
     way: Way = "either"
+    best: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
@@ -130,6 +135,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     confirm: str
     confirmed: int = 0
+    drifted: int = 0
     sources: tuple[str, ...] = ()
 
 

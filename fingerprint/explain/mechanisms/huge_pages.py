@@ -148,6 +148,7 @@ RULES: tuple[Rule, ...] = (
         why="Where mappings lie decides which can be huge and which lines and translations get in each other's way: it "
         "moves a tight loop of the host by percents, from start to start.",
         confirm="setarch -R COMMAND five times against five plain starts",
+        drifted=1,
         sources=("https://man7.org/linux/man-pages/man2/personality.2.html",),
     ),
 )

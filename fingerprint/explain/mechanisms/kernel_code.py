@@ -34,6 +34,7 @@ RULES = (
         "unchanged.",
         confirm="Boot the earlier kernel (`grub-reboot`, or the boot menu) and measure once more.",
         confirmed=2,
+        drifted=16,
         sources=(
             "https://github.com/ROCm/legacy-rocm-build/issues/6358",
             "https://github.com/intel/ipex-llm/issues/12190",

@@ -1,6 +1,6 @@
 """Kernel modules: the drivers that are loaded, the code they are of, and what they were told."""
 
-from fingerprint.explain.mechanisms.graph import Condition, Rule
+from fingerprint.explain.mechanisms.graph import Condition, Resource, Rule
 
 PARAMETERS = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 IN_KERNEL = (Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),)
@@ -22,6 +22,12 @@ MISMATCHED = (
     ),
 )
 
+_NVIDIA = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
+_OTHERS = ("nouveau", "amdgpu", "amdkfd", "i915", "xe")
+_OF_A_GPU: tuple[Resource, ...] = (
+    "availability", "gpu initialisation", "launch latency", "sm clock", "gpu memory", "pcie link", "collective",
+)  # fmt: skip
+
 RULES = (
     Rule(
         name="peer-memory-module",
@@ -31,6 +37,7 @@ RULES = (
             "kernel/modules/gdrdrv/**",
         ),
         moves=("network", "collective"),
+        best=("present",),
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
         shows=PEER_ERRORS,
         between=True,
@@ -61,39 +68,41 @@ RULES = (
     ),
     Rule(
         name="gpu-module",
-        sees=(
-            "kernel/modules/nvidia/**",
-            "kernel/modules/nvidia_uvm/**",
-            "kernel/modules/nvidia_modeset/**",
-            "kernel/modules/nvidia_drm/**",
-            "kernel/modules/nouveau/**",
-            "kernel/modules/amdgpu/**",
-            "kernel/modules/amdkfd/**",
-            "kernel/modules/i915/**",
-            "kernel/modules/xe/**",
-        ),
-        moves=(
-            "availability",
-            "gpu initialisation",
-            "launch latency",
-            "sm clock",
-            "gpu memory",
-            "pcie link",
-            "collective",
-        ),
+        sees=tuple(f"kernel/modules/{name}{part}" for name in _NVIDIA for part in ("", "/version", "/srcversion")),
+        moves=_OF_A_GPU,
         shows=MISMATCHED,
         breaks=True,
         usual=(1.05, 7.0),
         beside=("driver/module/version", "kernel/release"),
-        why="The GPU's driver: another build under the same version string has opened peer access between GPUs (114 "
-        "against 125 tok/s), one from another package took 80 tok/s to 12, and a parameter decides on firmware and "
-        "idling.",
+        why="The GPU's driver: another build under the same version string has opened peer access between GPUs, 125 "
+        "against 114 tok/s.",
         confirm="`modinfo -F srcversion nvidia` against /sys/module/nvidia/srcversion; load the other run's module.",
-        confirmed=4,
-        sources=(
-            "https://github.com/noonghunna/club-3090/issues/91",
-            "https://github.com/ROCm/legacy-rocm-build/issues/4868",
-        ),
+        confirmed=3,
+        sources=("https://github.com/noonghunna/club-3090/issues/91",),
+    ),
+    Rule(
+        name="gpu-module-options",
+        sees=tuple(f"kernel/modules/{name}/**" for name in (*_NVIDIA, *_OTHERS)),
+        moves=_OF_A_GPU,
+        shows=MISMATCHED,
+        breaks=True,
+        usual=(1.02, 1.5),
+        beside=("driver/module/version",),
+        why="What the GPU's driver was loaded with: firmware, idling, heterogeneous memory, mode setting.",
+        confirm="Load the module with the other run's parameters: /sys/module/NAME/parameters, modprobe.d",
+        sources=("https://download.nvidia.com/XFree86/Linux-x86_64/570.133.07/README/index.html",),
+    ),
+    Rule(
+        name="other-gpu-module",
+        sees=tuple(f"kernel/modules/{name}{part}" for name in _OTHERS for part in ("", "/version", "/srcversion")),
+        moves=_OF_A_GPU,
+        breaks=True,
+        usual=(1.05, 7.0),
+        beside=("kernel/release",),
+        why="The driver of a GPU of another maker, or of the display: one from another package took 80 tok/s to 12.",
+        confirm="`modinfo -F srcversion NAME` against /sys/module/NAME/srcversion; load the other run's module",
+        confirmed=1,
+        sources=("https://github.com/ROCm/legacy-rocm-build/issues/4868",),
     ),
     Rule(
         name="network-module",

@@ -88,6 +88,7 @@ RULES = (
         "of collectives, and a guest may be shown one node where there are two.",
         confirm="`numactl --hardware` in both runs; `numactl --interleave=all COMMAND` takes the layout out.",
         confirmed=1,
+        drifted=1,
         sources=("https://github.com/NVIDIA/nccl-tests/issues/293", PERFORMANCE),
     ),
     Rule(
@@ -100,6 +101,7 @@ RULES = (
         why="A node without CPUs is CXL memory or a GPU's own, slower or meant for others, and pages may land there; "
         "threads on a node without memory work remotely from the first page on, up to 1.8x.",
         confirm="`numastat -p PID` tells on which nodes the run's pages lie; `numactl --membind` keeps them off it.",
+        drifted=1,
         sources=(PERFORMANCE, POLICY),
     ),
     Rule(

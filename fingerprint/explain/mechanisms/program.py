@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
         "something that came along (Triton, NCCL, cuDNN, FlashInfer).",
         confirm="pip freeze of both, then swap one package at a time",
         confirmed=6,
+        drifted=1,
         sources=(
             "https://docs.python.org/3/library/venv.html",
             "https://github.com/vllm-project/vllm/issues/43153",
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
         why="Releases, builds and switches of the interpreter differ by tens of percent in what runs on the host "
         "between two steps; GPU kernels do not change.",
         confirm="pyperformance or the run's own host loop with both interpreters",
+        drifted=21,
         sources=("https://docs.python.org/3/whatsnew/3.11.html", "https://docs.python.org/3/using/configure.html"),
     ),
     Rule(
@@ -70,6 +72,7 @@ RULES: tuple[Rule, ...] = (
         "everybody named was innocent, and the bad one came in with it.",
         confirm="git bisect between the two commits with the run as its test",
         confirmed=3,
+        drifted=3,
         sources=(
             "https://git-scm.com/docs/git-bisect",
             "https://github.com/sgl-project/sglang/issues/28300",
@@ -84,6 +87,7 @@ RULES: tuple[Rule, ...] = (
         beside=("process/*/git/commit",),
         why="Edits that no commit tells run as well: a hotfix, a debug print on the path of each step.",
         confirm="git stash, then the same run",
+        drifted=2,
         sources=("https://git-scm.com/docs/git-diff-index",),
     ),
     Rule(
@@ -96,6 +100,7 @@ RULES: tuple[Rule, ...] = (
         why="Relative names of configurations, caches and modules mean other files, and the folder may lie on another "
         "disk.",
         confirm="Start in the other folder with everything else as it is",
+        drifted=1,
         sources=("https://docs.python.org/3/library/sys_path_init.html",),
     ),
     Rule(
@@ -111,6 +116,7 @@ RULES: tuple[Rule, ...] = (
         why="A reader of the idle class gets the disk when nobody else wants it, where the disk's scheduler looks at "
         "it.",
         confirm="ionice -c 2 -n 4 for the start; cat /sys/block/DISK/queue/scheduler",
+        drifted=1,
         sources=("https://docs.kernel.org/block/ioprio.html",),
     ),
     Rule(
@@ -134,6 +140,7 @@ RULES: tuple[Rule, ...] = (
         why="Too few open files, threads or address space make a server refuse connections, start fewer workers or "
         "end. The kernel counts no refusals.",
         confirm="prlimit with the other run's values for the start; `Too many open files` and like lines in the log",
+        drifted=7,
         sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
     ),
 )

@@ -138,6 +138,7 @@ RULES: tuple[Rule, ...] = (
         why="Which instructions a library of the host uses; reproducible modes and wrong guesses of the part take AVX2 "
         "or SSE where AVX-512 or AMX would do. Verbose modes print each call.",
         confirm="ONEDNN_VERBOSE=1 or MKL_VERBOSE=1 once in each state: the instruction set of the same call",
+        drifted=1,
         sources=("https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html",),
     ),
     Rule(

@@ -14,6 +14,7 @@ RULES = (
             "kernel/modules/clocksource/parameters/*",
         ),
         moves=("system calls",),
+        best=("tsc",),
         shows=IN_KERNEL,
         usual=(1.1, 4.0),
         beside=("cpu/processor/hypervisor", "kernel/cmdline/clocksource", "kernel/cmdline/tsc"),

@@ -56,6 +56,7 @@ RULES: tuple[Rule, ...] = (
         why="Another copy of a library is found first: pip's, conda's and the system's libnccl, libcudnn or libcuda "
         "stand side by side under one name, and without the right one some programs compute on the CPU.",
         confirm="grep '\\.so' /proc/PID/maps in both runs: path and size of libcuda, libnccl, libcudnn, libcublas",
+        drifted=1,
         sources=(_LOADER, "https://github.com/ggml-org/llama.cpp/issues/26024"),
     ),
     Rule(
@@ -111,6 +112,7 @@ RULES: tuple[Rule, ...] = (
         usual=(1.05, 2.0),
         why="Without a cache of compiled modules each start compiles all that it imports.",
         confirm="Start twice and compare the second; find -newer for __pycache__",
+        drifted=1,
         sources=(_PYTHON,),
     ),
     Rule(
@@ -122,6 +124,7 @@ RULES: tuple[Rule, ...] = (
         why="The interpreter's own switches: unbuffered output is a system call for each line, the hash seed settles "
         "the order of sets and so keys of caches, -X options choose JIT and GIL.",
         confirm="Start without it",
+        drifted=1,
         sources=(_PYTHON,),
     ),
     Rule(
@@ -158,6 +161,7 @@ RULES: tuple[Rule, ...] = (
         why="How many compilers run at once where kernels are built when a server starts, and how much memory they "
         "take.",
         confirm="Start a second time, with the caches warm: then it means nothing",
+        drifted=1,
         sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     ),
     Rule(
@@ -172,6 +176,7 @@ RULES: tuple[Rule, ...] = (
         why="What is built when a server starts (extensions, JIT kernels) comes out other: optimised or not, for this "
         "GPU or for any.",
         confirm="Remove the built extensions and start with each value; compare their sizes and flags",
+        drifted=1,
         sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     ),
     Rule(
@@ -190,6 +195,7 @@ RULES: tuple[Rule, ...] = (
         "is full, the start ends.",
         confirm="Start twice with the same folder and compare the second starts; list the folder's age and size",
         confirmed=2,
+        drifted=2,
         sources=(
             "https://github.com/mitchross/talos-argocd-proxmox/pull/1848",
             "https://github.com/vllm-project/vllm/pull/24605",
@@ -240,6 +246,7 @@ RULES: tuple[Rule, ...] = (
         why="Sorting, matching and dates follow it: text tools are several times slower outside of C and POSIX; "
         "libraries of GPUs do not look.",
         confirm="LC_ALL=C, then the same run",
+        drifted=2,
         sources=("https://man7.org/linux/man-pages/man7/locale.7.html",),
     ),
     Rule(
@@ -251,6 +258,7 @@ RULES: tuple[Rule, ...] = (
         usual=(1.02, 5.5),
         why="Which interpreter, compiler and helper is found by name, and with a Python environment every package.",
         confirm="command -v python nvcc ptxas gcc with both values",
+        drifted=2,
         sources=("https://docs.python.org/3/library/venv.html",),
     ),
     Rule(
@@ -261,6 +269,7 @@ RULES: tuple[Rule, ...] = (
         why="A program, a launcher or a plugin may read it. A name that the installed version does not read does "
         "nothing.",
         confirm="grep -r NAME in the installed packages and the launch script; start without it",
+        drifted=2,
         sources=("https://github.com/vllm-project/vllm/issues/50292",),
     ),
 )
