@@ -24,6 +24,7 @@ SIGNS: Mapping[Sign, str] = {
     "carried": "is, a second, a tenth and more of",
     "crossed": "is more than nothing",
     "rerouted": "ceased in the run without, and there grew",
+    "worked": "grew more in one of the runs",
 }
 NO_BOUND = "unknown: no bound known"
 
