@@ -49,11 +49,15 @@ class _Search:
     def _hook(self, folder: Folder, name: str) -> None:
         place = f"{folder.path}/{name}"
         lines = then(self._host.text(place), lambda text: tuple(_lines(text)))
-        adds = then(lines, lambda all_: tuple(line for line in all_ if not _is_code(line)))
+        adds = then(lines, lambda all_: tuple(line for line in all_ if self._is_there(folder, line)))
         runs = then(lines, lambda all_: tuple(self._told(line) for line in all_ if _is_code(line)))
         self.hooks[self._key(name)] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs)
         for line in () if isinstance(adds, Gap) else adds:
             self.add(Folder(absolute(line, folder.path), "added"))
+
+    def _is_there(self, folder: Folder, line: str) -> bool:
+        """As site.py has it. What names nothing is not told: the file may be a link to somebody's secrets."""
+        return not _is_code(line) and not isinstance(self._host.stat(absolute(line, folder.path)), Gap)
 
     def _key(self, name: str) -> str:
         """Files of one name in two site folders are both read."""

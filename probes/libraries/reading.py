@@ -8,7 +8,7 @@ from probes.kit.host import Host
 from probes.libraries.distributions import Distribution, distributions
 from probes.libraries.hooks import customisations, path
 from probes.libraries.imports import Folder, Python, python, started
-from probes.libraries.origins import origin
+from probes.libraries.origins import Origins
 from probes.libraries.record import Checker, Record, Rows, record
 from probes.libraries.sections import Libraries, Modified, Package
 from probes.libraries.watched import is_watched
@@ -40,7 +40,8 @@ def _of(host: Host, told: Python, before: Sequence[Folder]) -> Libraries:
     found = distributions(host, searched.folders)
     first = {name: same[0] for name, same in sorted(found.items())}
     checker = Checker(host)
-    origins = {name: origin(host, one) for name, one in first.items()}
+    came = Origins(host)
+    origins = {name: came.of(one) for name, one in first.items()}
     below = partial(_below, told.prefix)
     return Libraries(
         environment=told.prefix,

@@ -109,7 +109,7 @@ class Hook(Section):
         follows=("libraries/*/hooks/*/adds", "libraries/*/hooks/*/runs"),
     )
     adds: Seen[tuple[str, ...]] = config(
-        "Packages may come from there", "the file's lines that do not begin with `import`"
+        "Packages may come from there", "the file's lines that name something that is there"
     )
     runs: Seen[tuple[Text, ...]] = config(
         "Code that every Python of this environment executes", "the file's lines that begin with `import`", private=True

@@ -209,6 +209,13 @@ class TestOrigin:
             str(tree), "clean",
         )  # fmt: skip
 
+    @pytest.mark.parametrize("url", ['"src"', '"https://example.org/src"', "5"])
+    def test_of_an_editable_tree_that_lies_nowhere(self, url: str, venv: Environment) -> None:
+        venv.install("engine", "0.1", direct_url_json=f'{{"url": {url}, "dir_info": {{"editable": true}}}}')
+        tree = self.of(venv, "engine").tree
+        assert isinstance(tree.path, Gap)
+        assert tree.commit == tree.dirty == tree.path
+
     def test_a_source_tree_on_the_path_is_one_too(self, venv: Environment, tmp_path: Path) -> None:
         info = tmp_path / "src" / "engine.egg-info"
         info.mkdir(parents=True)
@@ -241,6 +248,14 @@ class TestStartUp:
         runs = told.hooks.items["agent.pth"].runs
         assert isinstance(runs, tuple)
         assert isinstance(runs[0], Redacted)
+
+    def test_of_a_link_to_something_else_nothing_is_told(self, venv: Environment, tmp_path: Path) -> None:
+        secrets = tmp_path / "secrets"
+        secrets.write_text("root:$6$salt$hash:20228:0:99999:7:::\nhunter2-secret\n")
+        (venv.site / "link.pth").symlink_to(secrets)
+        told = venv.read()
+        assert isinstance(told.hooks, Map)
+        assert (told.hooks.items["link.pth"].adds, told.hooks.items["link.pth"].runs) == ((), ())
 
     def test_hooks_of_one_name_in_two_folders_are_both_told(self, venv: Environment, tmp_path: Path) -> None:
         below = Environment(tmp_path / "other", system_site=True)
