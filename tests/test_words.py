@@ -55,6 +55,21 @@ def test_before_and_after_in_words(before: Any, after: Any, unit: str, words: st
     assert before_after(before, after, unit) == words
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (["4"], ["8"], "4 -> 8"),
+        ({"gap": "absent"}, [], "(absent) -> (set)"),
+        ([], ["(set)"], "(set) -> '(set)'"),
+        (["a", "b"], ["a"], "[a, b] -> a"),
+        ([{"redacted": True}], [{"redacted": True}], "(private) -> (another, private)"),
+    ],
+)
+@pytest.mark.parametrize("fact", ["process/main/flags/--threads", "kernel/cmdline/quiet"])
+def test_a_flag_reads_as_it_was_written(fact: str, before: Any, after: Any, words: str) -> None:
+    assert before_after(before, after, of=fact) == words
+
+
 def test_of_long_text_the_part_that_differs_is_shown() -> None:
     words = before_after("/usr/lib:" * 20 + "/opt/new:/end", "/usr/lib:" * 20 + "/opt/old:/end")
     assert words == "...sr/lib:/opt/new:/end -> ...sr/lib:/opt/old:/end"
