@@ -11,7 +11,7 @@ from probes.kit.probe import Target
 TREE_SECONDS = 0.25
 READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
-ENVIRONMENT_SECONDS = 12.0
+ENVIRONMENT_SECONDS = 5.0  # a command that ends meanwhile is held up for as long at most
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
 

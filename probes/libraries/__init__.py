@@ -8,7 +8,7 @@ __all__ = ["Libraries", "read"]
 
 
 # A cold disk and an environment of 500 packages; git has a second for each editable tree.
-@probe(of="environment", budget=10.0)
+@probe(of="environment", budget=5.0)
 def read(host: Host, target: Target) -> Libraries:
     """What reads it is imported where an environment is read, which a snapshot of the host never does."""
     from probes.libraries.reading import libraries

@@ -1,0 +1,72 @@
+"""One thing changed in the environment of a Python between two runs: it is the first suspect, alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Cli
+from tests.e2e.test_one_change import the_suspect
+from tests.probes.environments import Environment
+
+SERVER = ("-c", "import time; time.sleep(1.2)")
+
+
+@pytest.fixture
+def venv(tmp_path: Path) -> Environment:
+    """Of a server, as far as its packages go."""
+    venv = Environment(tmp_path / "venv")
+    venv.install("torch", "2.9.0", {"torch/nn.py": "a = 1\n"}, INSTALLER="pip\n")
+    venv.install("vllm", "0.11.0", {"vllm/engine.py": "a = 1\n", "vllm/_C.so": "code"}, INSTALLER="pip\n")
+    venv.install("requests", "2.32.0")
+    return venv
+
+
+def answer(fingerprint: Cli, venv: Environment, change: Callable[[Environment], object]) -> dict[str, Any]:
+    for name in ("A", "B"):
+        fingerprint("run", "--name", name, "--", str(venv.python), *SERVER)
+        if name == "A":
+            change(venv)
+    return fingerprint.diff("A", "B")
+
+
+def patch_in_place(venv: Environment) -> None:
+    (venv.site / "vllm/engine.py").write_text("a = 1\nprint(a)\n")
+
+
+def upgrade(venv: Environment) -> None:
+    (venv.site / "torch-2.9.0.dist-info").rename(venv.site / "torch-2.9.1.dist-info")
+
+
+def swap_the_wheel(venv: Environment) -> None:
+    venv.install("vllm", "0.11.0", {"vllm/engine.py": "a = 1\n", "vllm/_C.so": "another"}, INSTALLER="pip\n")
+
+
+def customise(venv: Environment) -> None:
+    (venv.site / "sitecustomize.py").write_text("x = 1\n")
+
+
+def add_a_hook(venv: Environment) -> None:
+    (venv.site / "tracer.pth").write_text("import sys\n")
+
+
+def install_the_deprecated(venv: Environment) -> None:
+    venv.install("pynvml", "12.0.0")
+
+
+@pytest.mark.parametrize(
+    ("change", "suspect"),
+    [
+        (patch_in_place, "packages/vllm/modified/digest"),
+        (upgrade, "packages/torch/version"),
+        (swap_the_wheel, "packages/vllm/record"),
+        (customise, "customisations/sitecustomize"),
+        (add_a_hook, "hooks/tracer.pth"),
+        (install_the_deprecated, "packages/pynvml"),
+    ],
+)
+def test_what_changed_is_the_one_suspect(
+    change: Callable[[Environment], None], suspect: str, fingerprint: Cli, venv: Environment
+) -> None:
+    assert the_suspect(answer(fingerprint, venv, change)) == f"libraries/main/{suspect}"
