@@ -27,29 +27,38 @@ def _io(joined: Seen[Mapping[str, str]]) -> str:
 
 
 def _io_max(host: Host, at: Groups) -> Seen[Map[Seen[str]]]:
-    """Of its own group and its ancestors, by device: those of the innermost that has any."""
+    """Of its own group and its ancestors, by device: what the innermost says that says anything of it."""
     if at.version == 1:
         return _throttles(host, at)
-    limits: dict[str, Seen[str]] = {}
-    for folder in reversed(at.folders):
-        text = host.text(f"{folder}/io.max")
-        limits |= {} if isinstance(text, Gap) else dict(_devices(text))
-    return Map(limits)
-
-
-def _devices(text: str) -> Iterable[tuple[str, str]]:
-    return ((device, limit) for device, _, limit in (line.partition(" ") for line in text.splitlines()))
+    return then(_throughout(host, at, "io.max"), lambda limits: Map(dict(limits)))
 
 
 def _throttles(host: Host, at: Groups) -> Seen[Map[Seen[str]]]:
     """In the words of io.max."""
-    limits: dict[str, str] = {}
+    told: dict[str, list[str]] = {}
     for word, name in _THROTTLES.items():
-        for folder in reversed(at.folders):
-            text = host.text(f"{folder}/blkio.throttle.{name}_device")
-            for device, limit in () if isinstance(text, Gap) else _devices(text):
-                limits[device] = f"{limits.get(device, '')} {word}={limit}".strip()
-    return Map(dict(limits))
+        limits = _throughout(host, at, f"blkio.throttle.{name}_device")
+        if isinstance(limits, Gap):
+            return limits
+        for device, limit in limits.items():
+            told.setdefault(device, []).append(f"{word}={limit}")
+    return Map({device: " ".join(words) for device, words in told.items()})
+
+
+def _throughout(host: Host, at: Groups, name: str) -> Seen[Mapping[str, str]]:
+    """Device -> limit. The topmost group has no such file."""
+    limits: dict[str, str] = {}
+    for folder in reversed(at.folders):
+        text = host.text(f"{folder}/{name}")
+        if not isinstance(text, Gap):
+            limits.update(_devices(text))
+        elif text.code not in ("absent", "not_read"):
+            return text
+    return limits
+
+
+def _devices(text: str) -> Iterable[tuple[str, str]]:
+    return ((device, limit) for device, _, limit in (line.partition(" ") for line in text.splitlines()))
 
 
 def _hugetlb_max(host: Host, at: Groups) -> Seen[Map[Seen[str]]]:

@@ -32,7 +32,7 @@ def libraries(host: Host, pid: int, objects: Seen[Objects]) -> Seen[Map[Library]
 
 
 def _read(reading: "_Reading", objects: Objects) -> Map[Library]:
-    return Map({name: _library([reading.of(name, file) for file in files]) for name, files in objects.items()})
+    return Map({name: _library([reading.of(name, file) for file in files]) for name, files in objects.named.items()})
 
 
 def _library(files: Sequence[File]) -> Library:

@@ -1,5 +1,6 @@
 """Where the pages of a process lie, and under which policies."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -14,6 +15,7 @@ WALKED_CAP = 16 << 20  # kB; the kernel walks the page tables for numa_maps, 12 
 MOVED = 8  # read again when the process has grown or shrunk by an eighth
 LEAST = 64 << 10  # kB of anonymous pages, below which where they are decides nothing
 MAPS_CAP = 32 << 20
+_POLICY = re.compile(r"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave)?\S*)")  # mpol_to_str, mm/mempolicy.c
 
 
 class Placement(NamedTuple):
@@ -77,9 +79,11 @@ def placement(text: str) -> Placement:
     nodes: Counter[str] = Counter()
     anonymous: Counter[str] = Counter()
     for line in text.splitlines():
-        _, policy, *words = line.split(" ")
-        told = dict(word.split("=", 1) for word in words if "=" in word)
-        policies.add(policy)
+        start = _POLICY.match(line)
+        if start is None:
+            raise ValueError(f"no line of numa_maps: {line!r}")
+        told = dict(word.split("=", 1) for word in line[start.end() :].split(" ") if "=" in word)
+        policies.add(start[1])
         pages = dict(_pages(told))
         nodes.update(pages)
         if "file" not in told:

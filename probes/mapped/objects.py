@@ -36,7 +36,6 @@ _FILE = (
 )
 _DELETED = " (deleted)"
 _HASH = re.compile(r"-[0-9a-f]{8}$")  # by which auditwheel keeps copies apart
-_BELOW = re.compile(rf".*/{_ROOTS}/(?:.*/)?(?=[^/]+/[^/]+$)")
 
 
 class Object(NamedTuple):
@@ -48,11 +47,16 @@ class Object(NamedTuple):
     file: tuple[str, str]
 
 
-Objects = Mapping[str, Sequence[Object]]
+class Objects(NamedTuple):
+    """named: name -> its files, each once, in the order of their paths. number: of all files, also of those beyond
+    MOST."""
+
+    named: Mapping[str, Sequence[Object]]
+    number: int
 
 
 def objects(host: Host, pid: int, also: Seen[Sequence[str]]) -> Seen[Objects]:
-    """Name -> its files, each once, in the order of their paths. also: names of further files to look for."""
+    """also: paths or names of further files to look for."""
     lines = host.matching(f"/proc/{pid}/maps", _line(() if isinstance(also, Gap) else also), MAPS_CAP)
     return then(lines, lambda found: _by_name(map(_object, found)))
 
@@ -74,7 +78,7 @@ def _by_name(found: Iterable[Object]) -> Objects:
     named: dict[str, list[Object]] = {}
     for one in sorted(files.values())[:MOST]:
         named.setdefault(name_of(one.path), []).append(one)
-    return dict(sorted(named.items()))
+    return Objects(dict(sorted(named.items())), len(files))
 
 
 def name_of(path: str) -> str:

@@ -117,6 +117,11 @@ class Mapped(Section):
         f"{_MAPS}, by file name without version",
         follows=(*_SEARCHED, "process/*/flags/*", "process/*/operands"),
     )
+    files: Seen[int] = telemetry(
+        "A process that compiles kernels maps a file for each; of more than 256 the first by path are told",
+        _MAPS,
+        "files",
+    )
     preloaded: Seen[tuple[str, ...]] = config(
         "Put in front of all others: allocators, GPU-sharing libraries, profilers",
         "LD_PRELOAD, /etc/ld.so.preload",

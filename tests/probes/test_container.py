@@ -150,6 +150,16 @@ def test_limits_of_the_first_version_are_told_in_the_words_of_the_second(tmp_pat
     assert seen.hugetlb_max == Map({"1GB": "max"})
 
 
+def test_a_limit_that_may_not_be_read_is_no_absent_one(tmp_path: Path) -> None:
+    answers = {
+        ("text", "/proc/self/mountinfo"): V2,
+        ("text", "/proc/7/cgroup"): "0::/a\n",
+        ("text", "/sys/fs/cgroup/a/io.max"): Gap("denied"),
+        ("text", "/sys/fs/cgroup/io.max"): Gap("absent"),
+    }
+    assert code(read(Replay(answers)).cgroup.io_max) == "denied"
+
+
 def test_of_a_process_that_ended_all_is_a_gap() -> None:
     child = subprocess.Popen(["true"])
     child.wait()

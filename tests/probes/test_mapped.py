@@ -22,6 +22,7 @@ from tests.kit.test_elf import compiled
 from tests.kit.test_host import plain_user
 from tests.probes.asked import received
 from tests.probes.children import changes, suspects
+from tests.probes.tree import tree
 
 GOMP = next(iter(Path("/usr/lib").glob("*-linux-gnu/libgomp.so.1")), Path("/usr/lib64/libgomp.so.1"))
 needs_gomp = pytest.mark.skipif(not GOMP.exists(), reason="libgomp is not installed")
@@ -46,7 +47,10 @@ def _there(argv: Sequence[str], env: dict[str, str]) -> Iterator[int]:
     child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     try:
         assert child.stdout
-        assert child.stdout.readline() == b"there\n"
+        said = child.stdout.readline()
+        if said == b"refused\n":
+            pytest.skip("the kernel refuses it here")
+        assert said == b"there\n"
         yield child.pid
     finally:
         child.communicate()
@@ -115,6 +119,17 @@ def test_a_library_from_two_places_is_two_and_told_as_such(tmp_path: Path) -> No
     }
     assert suspects(before, after, mapped_probe.area) == {"libraries/libnccl/copies"}
     assert changes(before, after)["libraries/libnccl/copies"] == (1, 2)
+
+
+def test_of_very_many_files_the_first_are_told_and_all_are_counted(tmp_path: Path) -> None:
+    lines = [
+        f"7f0000{n:06x}000-7f0000{n:06x}fff r-xp 00000000 08:01 {n + 1} /jit/cached_ops/k{n:03}/k{n:03}.so"
+        for n in range(300)
+    ]
+    host = tree(tmp_path, {"/proc/7/maps": "\n".join(lines), "/proc/7/environ": ""})
+    seen = read(7, host)
+    assert isinstance(seen.libraries, Map)
+    assert (len(seen.libraries.items), seen.files) == (256, 300)
 
 
 def test_the_same_file_through_two_links_is_one(tmp_path: Path) -> None:
@@ -269,6 +284,32 @@ def test_pages_are_counted_by_node_in_their_own_size() -> None:
     assert seen.policies == ("bind:1", "interleave:0-1", "local")
     assert seen.nodes == {"0": 4 * 5052, "1": 4 * 35050 + 3 * 2048}
     assert seen.anonymous == {"0": 4 * 5050, "1": 4 * 35050}
+
+
+@pytest.mark.parametrize(
+    "policy", ["bind:0-1", "bind=static:1", "prefer (many):0-1", "weighted interleave:0-3", "prefer=relative:1"]
+)
+def test_a_policy_is_told_in_the_kernels_words_spaces_included(policy: str) -> None:
+    seen = placement(f"7f147ad86000 {policy} heap anon=5 N1=5 kernelpagesize_kB=4\n")
+    assert (seen.policies, seen.nodes) == ((policy,), {"1": 20})
+
+
+BINDING = """
+import ctypes, os, sys
+number = {"x86_64": 238, "aarch64": 237}[os.uname().machine]  # set_mempolicy
+if ctypes.CDLL(None).syscall(number, int(sys.argv[1]), ctypes.byref(ctypes.c_ulong(int(sys.argv[1]) // 2)), 64):
+    print("refused")
+print("there", flush=True)
+sys.stdin.read()
+"""
+MPOL_DEFAULT, MPOL_BIND = 0, 2
+
+
+def test_memory_that_is_bound_to_a_node_is_the_one_change() -> None:
+    env = dict(os.environ)
+    starts = (_there([sys.executable, "-c", BINDING, str(mode)], env) for mode in (MPOL_DEFAULT, MPOL_BIND))
+    before, after = (read(pid) for start in starts for pid in start)
+    assert changes(before, after) == {"memory/policies": ((), ("bind:0",))}
 
 
 @pytest.mark.parametrize(
