@@ -196,7 +196,6 @@ RULES: tuple[Rule, ...] = (
         "that was copied over the package. The version that is shown tells nothing of it, so nobody suspects it.",
         confirm="pip install --force-reinstall --no-deps of that package at its version, and the same run; before "
         "that, keep the edited files and diff them with the wheel's",
-        confirmed=2,
         sources=(_RECORD,),
     ),
     Rule(
