@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fingerprint.explain.contract import ChangedFact, Comparable, MetricChange, Suspect, Unknown
+from fingerprint.explain.contract import WAS_THERE, ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
@@ -15,8 +15,6 @@ MOVED = ("worse", "better")
 _NAMED = 3
 LESS_THAN_HALF = 0.5
 UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
-WAS_THERE = "seen"
-"""What is told of a whole device or item, instead of all that it was."""
 
 
 def headline(

@@ -9,23 +9,20 @@ from fingerprint.explain.mechanisms.graph import Phase
 from fingerprint.explain.metrics import calls_for_a_cause
 from fingerprint.explain.phases import phases_of_metric
 from fingerprint.explain.reach import subject_of
-from probes.kit.probe import areas
 
 MOST = 5
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """Something outside of what is read. phases: that it moves. look: where it is told. until: the area of a probe
-    that would see it."""
+    """Something outside of what is read. phases: that it moves. look: where it is told."""
 
     phases: frozenset[Phase]
     what: str
     look: str
-    until: str = ""
 
 
-def _of(phases: Sequence[Phase], what: str, look: str, until: str = "") -> Sight:
-    return Sight(frozenset(phases), what, look, until)
+def _of(phases: Sequence[Phase], what: str, look: str) -> Sight:
+    return Sight(frozenset(phases), what, look)
 
 
 SIGHTS: tuple[Sight, ...] = (
@@ -42,12 +39,6 @@ SIGHTS: tuple[Sight, ...] = (
         ("decode step", "verify step"),
         "sequences in a step and their lengths",
         "the engine's metrics",
-    ),
-    _of(
-        ("decode step", "verify step", "prefill", "accept length", "transfer", "start-up"),
-        "versions of the libraries that were loaded",
-        "pip freeze, or the image's digest, in both",
-        until="libraries",
     ),
     _of(("prefill",), "what the prefix cache held already", "its hit rate, or an empty one in both"),
     _of(
@@ -83,5 +74,5 @@ def blind(metrics: Sequence[MetricChange], suspects: Sequence[Suspect], is_held_
 def _unseen(metric: MetricChange) -> Iterator[Blind]:
     phases = phases_of_metric(metric.name, metric.unit)
     for sight in SIGHTS:
-        if sight.phases & phases and sight.until not in areas():
+        if sight.phases & phases:
             yield Blind(what=sight.what, look=sight.look)

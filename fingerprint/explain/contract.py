@@ -14,6 +14,8 @@ from fingerprint.metrics import Better
 from probes.kit.facts import Kind
 
 SCHEMA: Literal["fingerprint.diff/1"] = "fingerprint.diff/1"
+WAS_THERE = "seen"
+"""What is told of a whole device or item, instead of all that it was."""
 EVERY_RUN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
 """Metrics of each run: they hold start-up and client as well, and are explained where a benchmark tells nothing."""
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from fingerprint.explain.mechanisms.graph import Phase
+from fingerprint.explain.mechanisms.graph import Phase, Resource
 
 # The first that the name holds counts; names are joined by `_`, `.`, `-`, `/` or nothing.
 _BY_NAME: tuple[tuple[str, frozenset[Phase]], ...] = (
@@ -26,3 +26,28 @@ def phases_of_metric(name: str, unit: str = "") -> frozenset[Phase]:
     lowered = name.lower()
     found = next((phases for pattern, phases in _BY_NAME if re.search(pattern, lowered)), None)
     return found or _BY_UNIT.get(unit) or (_TOKENS if re.search(r"tok(en)?s?[_ ]?(/|per)[_ ]?s", lowered) else ANY)
+
+
+_RESOURCES: tuple[tuple[str, frozenset[Resource]], ...] = (
+    (r"accept", frozenset(("accept length",))),
+    (r"remote|locality|numa", frozenset(("page placement",))),
+    (
+        r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|busbw|algbw|nccl|rccl|collective",
+        frozenset(("collective",)),
+    ),
+    (r"network|rdma|roce|infiniband|(^|_)(ib|nic)(_|$)", frozenset(("network",))),
+    (r"h2d|d2h|pcie", frozenset(("pcie link",))),
+    (r"nvlink|p2p", frozenset(("nvlink", "pcie link"))),
+    (r"launch", frozenset(("launch latency",))),
+    (r"token(i[sz]e|i[sz]ation)|cpu_time", frozenset(("cpu time", "cpu clock"))),
+    (r"wake|jitter", frozenset(("wake latency",))),
+    (r"syscall", frozenset(("system calls",))),
+    (r"disk|read_|write_|fio|iops", frozenset(("storage", "page cache"))),
+    (r"stream|membw|memory_bandwidth", frozenset(("host memory bandwidth", "gpu memory bandwidth"))),
+)
+
+
+def resources_of_metric(name: str) -> frozenset[Resource]:
+    """Which resource a number is named after; none where its name tells no one."""
+    lowered = name.lower()
+    return next((resources for pattern, resources in _RESOURCES if re.search(pattern, lowered)), frozenset())

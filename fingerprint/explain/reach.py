@@ -5,7 +5,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
-from fingerprint.explain.contract import Evidence, MetricChange
+from fingerprint.explain.contract import WAS_THERE, Evidence, MetricChange
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.mechanisms.graph import Phase, Rule
@@ -94,7 +94,7 @@ def _word(value: Any) -> str | None:
     value = value.last if isinstance(value, Unsteady) else value
     if isinstance(value, Gap):
         return "absent" if value.code == "absent" else None
-    if isinstance(value, (Section, Map)):
+    if value == WAS_THERE or isinstance(value, (Section, Map)):
         return "present"
     if isinstance(value, tuple):
         return ",".join(map(str, value))

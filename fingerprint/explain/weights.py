@@ -10,6 +10,7 @@ from fingerprint.explain.circumstances import Circumstances, unread_by
 from fingerprint.explain.contract import Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.metrics import EXIT_STATUS
+from fingerprint.explain.phases import resources_of_metric
 from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
 
@@ -32,7 +33,10 @@ LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
 PRIVATE = -0.02
 """A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
-KIND = {"config": 0.02, "identity": 0.01}
+SELDOM = -0.1
+"""Of what makes slower and seldom ends a run, where it is to be explained that one ended."""
+NAMED, NAMED_TOO = 0.06, 0.03
+"""Of what moves the resource first of all, or too, that the number is named after."""
 AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
@@ -50,7 +54,8 @@ def weights(
     verdict = change.first.verdict
     every = {
         "prior": UNHEARD_OF + PRIOR * prior(way.rules),
-        "kind": KIND.get(change.first.fact.kind, 0.0),
+        "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
+        "named": named(way.rules, metric),
         "size": size(way.rules, metric),
         "bound": SMALL * (1 - most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
@@ -74,10 +79,21 @@ def prior(rules: Sequence[Rule]) -> float:
     return (log1p(min(MOST, rules[0].confirmed)) - DRIFTS * log1p(rules[0].drifted)) / log1p(MOST)
 
 
+def named(rules: Sequence[Rule], metric: MetricChange | None) -> float:
+    wanted = resources_of_metric(metric.name) if metric else frozenset()
+    if not rules or not wanted:
+        return 0.0
+    return NAMED if rules[0].moves[0] in wanted else NAMED_TOO if wanted & {*rules[0].moves} else 0.0
+
+
+def _ended(metric: MetricChange | None) -> bool:
+    return metric is not None and metric.name == EXIT_STATUS
+
+
 def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
     """How far the number moved beyond what the mechanism usually does, by the rule that suits best. Less than usual is
     half as strange as more: not all of the work waits for it."""
-    if metric is None or not metric.ratio or metric.ratio <= 0 or metric.name == EXIT_STATUS:
+    if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric):
         return 0.0
     moved = abs(log(metric.ratio))
     usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from fingerprint.explain import explain
@@ -11,6 +12,8 @@ from fingerprint.explain.subject import Subject
 from fingerprint.explain.weights import ALONE, UNREAD
 from fingerprint.runs.record import Distribution, Measured
 from probes.gpu import Gpus
+from probes.kernel import Kernel
+from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map
 from probes.process import Process
 from probes.process.sections import Interpreter, Program
@@ -50,9 +53,14 @@ def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Seque
     assert found.likelihood == "possible"
 
 
-def test_a_host_that_was_looked_at_and_has_no_gpu_is_told_from_one_that_nobody_looked_at() -> None:
-    none = [subject(name, Gpus(gpus=Gap("absent", "no driver")), area="gpu", samples={}) for name in "AB"]
-    assert circumstances(none[0], none[1]).gpus == 0
+@pytest.mark.parametrize(("module", "gpus"), [("nvme", 0), ("amdgpu", None)])
+def test_a_host_without_any_gpu_is_told_from_one_that_has_those_of_another_maker(module: str, gpus: int | None) -> None:
+    none = subject("A", Gpus(gpus=Gap("absent", "no driver")), area="gpu", samples={})
+    kernel = subject("A", Kernel(modules=Map({module: Module()})), area="kernel", samples={})
+    sections = {**none.state.sections, **kernel.state.sections}
+    host = msgspec.structs.replace(none, state=msgspec.structs.replace(none.state, sections=sections))
+    assert circumstances(host, host).gpus == gpus
+    assert circumstances(none, none).gpus is None, "nobody read which modules are loaded"
     assert circumstances(subject("A", samples={}), subject("B", samples={})) == UNKNOWN
 
 

@@ -52,7 +52,7 @@ THEMES: Mapping[str, str] = {
 """Modules of this package, each with its `RULES`, told and listed in this order; and the areas that these see."""
 
 ANY_NAME, ANY_NUMBER = 2, 3
-BREAKS = "it can end a run"
+BREAKS = "it ends runs"
 _Shelf = tuple[str, ...]
 
 
@@ -146,7 +146,7 @@ def phases_of(rule: Rule) -> Mapping[Phase, str]:
     """The phases that the rule reaches, and why each waits for what it moves."""
     reached = {phase: _reasons(rule, phase) for phase in rule.phases or get_args(Phase)}
     found: dict[Phase, str] = {phase: "; ".join(reasons) for phase, reasons in reached.items() if reasons}
-    return {**found, "completion": BREAKS} if rule.breaks else found
+    return {**found, "completion": f"{BREAKS}, {rule.breaks}"} if rule.breaks != "never" else found
 
 
 def _reasons(rule: Rule, phase: Phase) -> list[str]:

@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (
         moves=("collective", "pcie link", "availability"),
         best=("off", "pt"),
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.3, 2.6),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node", "process/*/env/NCCL_P2P_DISABLE"),
         why="An IOMMU that translates, and access control on the bridges, send what one GPU writes to another up to "
@@ -35,7 +35,7 @@ RULES: tuple[Rule, ...] = (
         name="boot-pcie",
         sees=booted("pcie_* pciehp* pci_*"),
         moves=("pcie link", "availability"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 2.0),
         beside=("gpu/*/pcie/link_gen_max", "gpu/*/pcie/link_width_max"),
         why="Which sizes of packets a bridge agrees on, and whether a link may sleep or be taken out: bandwidth of "
@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
             "nvidia* nouveau* modprobe.blacklist module_blacklist rd.driver.* nomodeset drm* i915* amdgpu* xe*"
         ),
         moves=("gpu initialisation", "availability", "launch latency", "pcie link"),
-        breaks=True,
+        breaks="often",
         beside=("driver/gpus_bound_elsewhere", "driver/module/flavour"),
         why="Options of graphics drivers, and which of them may load: firmware of the GPU's own processor, interrupts, "
         "memory that is kept over suspend, or nouveau in the place of nvidia.",
@@ -89,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         name="boot-cpus",
         sees=booted("nosmt* maxcpus nr_cpus possible_cpus nosmp smt* clearcpuid noxsave* nox2apic no5lvl"),
         moves=("cpu time",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 3.6),
         beside=("process/*/affinity", "process/*/flags/--threads", "process/*/env/OMP_NUM_THREADS"),
         why="How many CPUs there are and what they can do. Without hyper-threading a pool of one thread a CPU is half "

@@ -18,7 +18,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "gpu compute"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 1.6),
         why="A forced algorithm, protocol or number of channels replaces the choice that NCCL makes for each size, and "
         "channels take multiprocessors from the kernels beside them. 1.2 to 1.6x, often by a value left over from an "
@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
         moves=("collective", "nvlink", "pcie link"),
         shows=REROUTED,
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.1, 4.0),
         beside=("kernel/cmdline/*iommu", "kernel/cmdline/pci", "gpu/*/pcie/numa_node"),
         why="Whether GPUs of one host read each other's memory or pass through the host's: 288 against 223 tok/s by a "
@@ -60,7 +60,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "network"),
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.1, 18.0),
         why="Which adapters carry the traffic between hosts, and whether straight from the GPU's memory. What NCCL "
         "does not find it replaces by TCP without a word: 50 ms became 370. Launchers copy one host's list to all.",
@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "collective"),
         between=True,
-        breaks=True,
+        breaks="often",
         why="How NCCL gets its buffers and whether it uses the program's own: memory that the cache no longer has, and "
         "a copy at each end. The default of CUMEM changed with versions.",
         confirm="Unset it; used memory after the communicators are built (NCCL_DEBUG=INFO) in both states",
@@ -94,7 +94,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "page placement"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         beside=("process/*/affinity",),
         why="What NCCL believes of the machine and where its own threads stand: rings are laid by it.",
         confirm="NCCL_TOPO_DUMP_FILE in both states, then compare the two files",
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("NCCL_* RCCL_*"),
         moves=("collective",),
         between=True,
-        breaks=True,
+        breaks="seldom",
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "cpu time"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 4.0),
         why="How torch calls the collectives: waiting on the host (fourfold, or as slow as on one GPU), checks before "
         "each one (a start that hung), recorders, which adapter gloo takes for the CPU's part.",
@@ -140,7 +140,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective", "kernel choice"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.3),
         why="Whether an engine reduces by its own kernels or by NCCL, below which size, and how experts exchange "
         "tokens. Its own need peer access that works: where it is advertised and blocked, the start hangs.",
@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         name="ucx-transports",
         sees=env("UCX_* UCC_*"),
         moves=("network", "collective"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 2.5),
         beside=("cpu/processor/model_name",),
         why="Transports, devices and ordering of transfers: relaxed ordering, which a library switches on only for "
@@ -167,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         name="rdma-libraries",
         sees=env("IBV_* MLX5_* RDMAV_* FI_* PSM3_* SHARP_* HCOLL_* CCL_* MC_* MOONCAKE_* NIXL_* GDRCOPY_*"),
         moves=("network", "collective"),
-        breaks=True,
+        breaks="seldom",
         why="The library beneath the collectives or the transfer of caches: queues, fork safety, providers, reduction "
         "in the switch.",
         confirm="ib_write_bw or fi_pingpong in both states; unset it, then the same run",
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("NVSHMEM_* DEEPEP_* DEEP_EP_* MSCCL_* MSCCLPP_*"),
         moves=("collective", "gpu compute", "network"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         why="How tokens go to their experts and back: over which adapters, in how much registered memory, by how many "
         "multiprocessors.",
         confirm="The library's own dispatch and combine test in both states",
@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("OMPI_MCA_* PMIX_MCA_* PRTE_MCA_* I_MPI_* MPICH_*"),
         moves=("network", "collective", "cpu time", "page placement"),
         phases=("start-up", "prefill", "decode step", "verify step", "transfer", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 10.0),
         why="Where ranks are bound and over what they talk; a binding to one core is the default of some launchers.",
         confirm="mpirun --report-bindings in both states",

@@ -18,7 +18,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability", "gpu compute", "pcie link", "nvlink", "page placement"),
         shows=(OTHER_GPUS,),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 5.0),
         beside=("gpu/*/pcie/numa_node",),
         why="The work runs on other GPUs, or in another order: other links between neighbours, another socket, a model "
@@ -38,7 +38,7 @@ RULES: tuple[Rule, ...] = (
             " CUDA_GRAPHS_USE_NODE_PRIORITY HIP_LAUNCH_BLOCKING AMD_SERIALIZE_* GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
         ),
         moves=("launch latency", "kernel choice"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.5),
         why="Whether a launch waits for the kernel, and how many streams have queues of their own: with blocking "
         "launches host and GPU work in turn, and collectives that wait for each other can stop for good; one queue for "
@@ -56,7 +56,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_MODULE_LOADING CUDA_MODULE_DATA_LOADING CUDA_BINARY_LOADER_THREAD_COUNT"),
         moves=("launch latency", "gpu memory"),
         phases=("start-up", "host latency", "decode step", "prefill", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.0),
         why="Loaded lazily, each kernel's first call pays for its loading, in the timed window where nothing was "
         "warmed up, and may wait for one that waits for it; loaded eagerly the start pays, and memory of the GPU holds "
@@ -70,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_FORCE_PTX_JIT CUDA_DISABLE_PTX_JIT CUDA_FORCE_JIT CUDA_DISABLE_JIT CUDA_FORCE_*_JIT"),
         moves=("kernel choice",),
         phases=_GPU_PHASES,
-        breaks=True,
+        breaks="seldom",
         beside=("driver/module/version",),
         why="Kernels come from the driver's own compiler instead of the library's tuned binaries, or not at all where "
         "it may not compile and there is no binary for this GPU.",
@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
         name="mps-client",
         sees=env("CUDA_MPS_*"),
         moves=("gpu compute", "launch latency", "gpu memory"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 3.0),
         why="A client of MPS gets its share of multiprocessors and memory, and shares queues with the others.",
         confirm="echo get_server_list | nvidia-cuda-mps-control; the same run without MPS",
@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
             " HIPBLASLT_* TENSILE_* MIOPEN_*"
         ),
         moves=("kernel choice", "gpu memory"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 2.0),
         why="Which algorithm a product, a convolution or an attention takes: TF32 or not (7.7 against 13 s), "
         "deterministic ones with a small workspace only. Imports of packages set some of these unseen.",
@@ -117,11 +117,27 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="gpu-sharing",
+        sees=env(
+            "CUDA_DISABLE_CONTROL CUDA_DEVICE_MEMORY_* CUDA_DEVICE_SM_LIMIT CUDA_OVERSUBSCRIBE GPU_CORE_UTIL*"
+            " LIBCUDA_LOG_LEVEL"
+        ),
+        moves=("launch latency", "gpu compute", "gpu memory", "availability"),
+        breaks="often",
+        usual=(1.05, 300.0),
+        beside=("process/*/env/LD_PRELOAD",),
+        why="A library in front of the driver divides the GPU among containers: it counts memory and delays launches, "
+        "and calls that it does not hand on hang or fail, as NCCL's when communicators are built.",
+        confirm="CUDA_DISABLE_CONTROL=true, or start without the preloaded library",
+        confirmed=1,
+        sources=("https://github.com/Project-HAMi/HAMi/issues/2641",),
+    ),
+    Rule(
         name="cuda-runtime",
         sees=env("CUDA_* NVIDIA_* NVJITLINK_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability"),
         phases=_GPU_PHASES,
-        breaks=True,
+        breaks="seldom",
         beside=("process/*/env/LD_PRELOAD",),
         why="The CUDA driver, the container run time, a tool of CUDA or a library that was loaded before it reads it: "
         "a switch of one that shares GPUs decided whether NCCL came up.",
@@ -138,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         name="other-gpu-runtimes",
         sees=env("HIP_* ROCM_* ROCR_* HSA_* GPU_* AMD_* AITER_* ZE_* SYCL_* TPU_* LIBTPU_* HABANA_* ASCEND_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability", "pcie link"),
-        breaks=True,
+        breaks="seldom",
         why="The run time of AMD, Intel, Google, Habana or Ascend devices: copies by SDMA or by kernels, queues, "
         "kernel libraries, devices that are pretended to be others.",
         confirm="Start without it",
@@ -151,7 +167,7 @@ RULES: tuple[Rule, ...] = (
             " XLA_PYTHON_CLIENT_* TF_FORCE_GPU_ALLOW_GROWTH TF_GPU_ALLOCATOR"
         ),
         moves=("gpu memory", "launch latency"),
-        breaks=True,
+        breaks="often",
         usual=(1.02, 1.5),
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
@@ -165,7 +181,7 @@ RULES: tuple[Rule, ...] = (
             " TILELANG_* PYTORCH_JIT* PYTORCH_NVFUSER*"
         ),
         moves=("kernel choice", "launch latency"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.0),
         why="Whether and how a model is compiled: fused or single kernels, graphs, how long tuning searches and what "
         "it finds, how often a new shape compiles again.",
@@ -179,7 +195,7 @@ RULES: tuple[Rule, ...] = (
         name="triton-compiler",
         sees=env("TRITON_*"),
         moves=("kernel choice", "launch latency"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.0),
         why="Triton's own switches: tuning, interpretation on the host, debugging, warps and pipelining of what it "
         "compiles.",
@@ -191,7 +207,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("TORCH_* PYTORCH_* ACCELERATE_* TF_*"),
         moves=("kernel choice", "cpu time", "launch latency"),
         phases=_GPU_PHASES,
-        breaks=True,
+        breaks="seldom",
         why="A switch of the framework: backends, checks, logging, how libraries are found.",
         confirm="Start without it",
         drifted=1,

@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = (
             "gpu/*/gsp/version",
         ),
         moves=("kernel choice", "launch latency", "sm clock", "gpu memory", "pcie link", "collective"),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 7.0),
         beside=("driver/module/flavour", "gpu/*/gsp/mode_current", "gpu/*/memory/reserved"),
         why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
@@ -48,7 +48,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/module/flavour",),
         moves=("collective", "launch latency", "sm clock", "code"),
         phases=NOT_ACCEPTANCE,
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.3),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/gsp/mode_current"),
         why="Open and proprietary modules of one version differ in peer access, GSP and power management, and the "
@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
         sees=(OPTION, f"{OPTION}/*"),
         moves=("code",),
         phases=NOT_ACCEPTANCE,
-        breaks=True,
+        breaks="seldom",
         beside=("driver/module/version",),
         why="Each option changes what the module does; what most of them cost is not on record. Those with a "
         "mechanism of their own (GSP, links, memory, suspend, the registry) have a rule of their own.",
@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
             f"{OPTION}/EnableStreamMemOPs",
         ),
         moves=("pcie link", "nvlink", "collective", "network"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 4.0),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/memory/bar1_total"),
         why="They decide how the GPU uses the bus: generation, ordering, size of the window, NVLink at all, and how "
@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability", "gpu initialisation"),
         shows=(OTHER_GPUS,),
-        breaks=True,
+        breaks="seldom",
         beside=("gpu/*/runtime_status", "kernel/suspends"),
         why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
         "is loaded again; a GPU that may sleep takes seconds to wake.",
@@ -126,7 +126,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{OPTION}/RegistryDwords*",),
         moves=("sm clock", "memory clock", "collective", "code"),
         phases=NOT_ACCEPTANCE,
-        breaks=True,
+        breaks="seldom",
         why="Keys that steer what no option does: performance levels that are fixed, peer mappings that are forced. "
         "They hold for one driver and are silently without effect in the next.",
         confirm="load the driver without NVreg_RegistryDwords, and repeat",
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/next_load/options", "driver/next_load/options/*"),
         moves=("page placement", "gpu memory", "code"),
         phases=NOT_ACCEPTANCE,
-        breaks=True,
+        breaks="seldom",
         beside=("driver/next_load/pending", OPTION),
         why="Options in files hold from the next load on. Of nvidia_uvm, nvidia_modeset and others they are the only "
         "sign of what is in force: of the module nvidia itself the options in force are read.",
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/gpus_bound_elsewhere", "driver/gpus_bound_elsewhere/*", f"{OPTION}/ExcludedGpus"),
         moves=("availability",),
         shows=(OTHER_GPUS,),
-        breaks=True,
+        breaks="often",
         beside=("driver/next_load/blacklist",),
         why="A GPU that nouveau or vfio-pci took, or that the driver was told to leave alone, is not there for CUDA.",
         confirm="lspci -nnk -d 10de: (kernel driver in use); bind it to nvidia and repeat",
@@ -160,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/libraries/match_module", "driver/libraries/nvml", "driver/kernel_log/api_mismatches"),
         moves=("availability",),
         best=("true",),
-        breaks=True,
+        breaks="often",
         beside=("driver/module/version",),
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
         "find no driver (and engines fall back to the CPU), while old ones run on.",
@@ -171,7 +171,7 @@ RULES: tuple[Rule, ...] = (
         name="cuda-driver",
         sees=("driver/libraries/cuda", "driver/nvml/cuda_version"),
         moves=("kernel choice", "launch latency", "availability"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 5.0),
         beside=("driver/module/version", "driver/libraries/match_module"),
         why="libcuda compiles PTX and launches kernels. An engine built for a later CUDA than it knows refuses, "
@@ -187,7 +187,7 @@ RULES: tuple[Rule, ...] = (
         name="preloaded-library",
         sees=("driver/libraries/preload",),
         moves=("gpu memory", "launch latency", "availability", "system calls"),
-        breaks=True,
+        breaks="often",
         beside=("process/*/env/LD_PRELOAD",),
         why="A library in every process that stands between program and driver: those that share a GPU count and "
         "refuse memory and delay launches, and one dead-locked with NCCL.",
@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
         best=("true", "present"),
         shows=REROUTED,
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.2, 4.0),
         beside=("gpu/*/fabric/state", "driver/module/version"),
         why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
@@ -231,7 +231,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("nvlink", "collective", "availability"),
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "gpu/*/fabric/state"),
         why="Its version must be the driver's, and its settings decide whether work goes on with fewer links where one "
@@ -245,7 +245,7 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/daemons/nvidia-imex/*",),
         moves=("nvlink", "collective", "network"),
         between=True,
-        breaks=True,
+        breaks="often",
         beside=("gpu/*/fabric/cluster_uuid",),
         why="It exports memory between the hosts of one NVLink domain: without it, ranks on other hosts are reached "
         "over the network, or a communicator that counts on it fails.",

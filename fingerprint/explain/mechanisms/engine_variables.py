@@ -17,7 +17,7 @@ RULES: tuple[Rule, ...] = (
             " VLLM_USE_STANDALONE_COMPILE GGML_CUDA_*GRAPHS*"
         ),
         moves=("launch latency", "kernel choice", "gpu memory"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.2, 6.0),
         why="A step that is one graph costs one launch, one without hundreds, and each graph holds memory. Both signs "
         "are on record for one variable: 1.6x faster on one machine, a first token several times later on another.",
@@ -37,7 +37,7 @@ RULES: tuple[Rule, ...] = (
             " FLASH_ATTENTION_* XFORMERS_* FLA_* GGML_CUDA_*FA*"
         ),
         moves=("kernel choice",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 5.0),
         why="Another kernel for attention, and with FlashInfer for sampling and experts too; where the installed "
         "version no longer reads the name, the default.",
@@ -58,7 +58,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice",),
         phases=_STEPS,
-        breaks=True,
+        breaks="seldom",
         usual=(1.03, 1.7),
         why="Which kernels multiply experts and quantised weights, and which file of tuned shapes they take: files are "
         "kept by device and Triton version, and a missing one costs 3 % to 1.7x without an error.",
@@ -87,7 +87,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "wake latency", "system calls"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.5),
         beside=("process/*/cgroup/cpu_max", "process/*/affinity"),
         why="How scheduler, workers and the front end are split into processes and wait for each other between steps; "
@@ -103,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "host memory bandwidth", "pcie link", "network", "workload"),
         phases=("prefill", "decode step", "verify step", "host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 7.0),
         why="How large the key-value cache is, where it spills to and who shares it: prompts that are found there cost "
         "nothing, those that were pushed out are computed again.",
@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("VLLM_* Q_SCALE_CONSTANT K_SCALE_CONSTANT V_SCALE_CONSTANT"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
         read_by=("vllm",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.4),
         why="A switch of vLLM. Names come and go with releases, and one that is no longer read does nothing.",
         confirm="grep the name in vllm/envs.py of the installed version; unset it, then the same run",
@@ -129,7 +129,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("SGLANG_* SGL_* IS_H200"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
         read_by=("sglang",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.4),
         why="A switch of SGLang. Names come and go with releases, and one that is no longer read does nothing.",
         confirm="grep the name in the installed package; unset it, then the same run",
@@ -140,7 +140,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("TRTLLM_* TLLM_*"),
         moves=("kernel choice", "launch latency", "cpu time", "gpu memory"),
         read_by=("tensorrt-llm",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 2.4),
         why="A switch of TensorRT-LLM: kernels, overlap of collectives, how its processes are placed: bound at birth "
         "they have no page on another socket, bound later 22 % of them.",
@@ -153,7 +153,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("GGML_* LLAMA_* OLLAMA_*"),
         moves=("kernel choice", "cpu time", "gpu memory", "pcie link", "workload"),
         read_by=("llama.cpp",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 3.0),
         beside=("gpu/*/memory/bar1_total", "process/*/cgroup/cpu_max"),
         why="A switch of llama.cpp or Ollama: backends and buffers, offload, threads, context and how many requests "

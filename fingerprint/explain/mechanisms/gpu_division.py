@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (
         moves=("collective", "nvlink", "gpu compute", "gpu memory", "availability"),
         best=("disabled",),
         shows=REROUTED,
-        breaks=True,
+        breaks="often",
         usual=(1.2, 8.0),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/mig/instances"),
         why="In MIG mode a GPU has no peers: no peer access, no NVLink, no NVLink SHARP, for any of its instances; and "
@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = (
         name="mig-instance",
         sees=("gpu/*/mig/instances", INSTANCE, f"{INSTANCE}/uuid", f"{INSTANCE}/profile"),
         moves=("gpu compute", "gpu memory bandwidth", "gpu memory", "availability"),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 7.0),
         beside=("gpu/*/mig/mode_current",),
         why="The instance decides how many multiprocessors, how much memory and what share of its bandwidth work "
@@ -65,7 +65,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{INSTANCE}/memory_size",),
         moves=("gpu memory",),
         way="more helps",
-        breaks=True,
+        breaks="often",
         why="What weights and the key-value cache must fit in; with less the cache is smaller, or the model does not "
         "load.",
         confirm="compare the cache's size in the server's log",
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         name="virtual-gpu",
         sees=("gpu/*/virtualization/mode", "gpu/*/virtualization/host_vgpu_mode"),
         moves=("gpu compute", "gpu memory", "launch latency", "pcie link", "collective"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 5.0),
         beside=("gpu/*/virtualization/licences/*/licensed", "gpu/*/memory/total"),
         why="A virtual GPU gets turns on engines that others use too, and a share of the memory; one that is passed "
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu compute", "availability"),
         best=("yes",),
-        breaks=True,
+        breaks="seldom",
         usual=(10.0, 2000.0),
         why="Some 20 minutes after its start a virtual GPU without a licence is held back, whatever runs on it: 15 "
         "tok/s became 0.1, 150x to 2000x in all.",
@@ -121,7 +121,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/compute_mode",),
         moves=("availability",),
         shows=(OTHER_GPUS,),
-        breaks=True,
+        breaks="often",
         why="In an exclusive mode a second process gets no context, and in `prohibited` none does: workers fail, or "
         "fall back to another GPU or the CPU. A reboot puts it back to the default.",
         confirm="nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi -c DEFAULT",
@@ -135,7 +135,7 @@ RULES: tuple[Rule, ...] = (
             "process/*/env/CUDA_MPS_*",
         ),
         moves=("gpu compute", "launch latency", "availability"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 3.0),
         beside=("gpu/*/compute_mode",),
         why="Under MPS processes share one context and run kernels at the same time instead of in turns; a limit of "

@@ -25,7 +25,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("sm clock",),
         way="less helps",
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         bound=Bound("observed", "gpu/*/clocks/sm", "at most as much longer as the SM clock under load was lower"),
         beside=("gpu/*/fan/policy", "gpu/*/temperature/thresholds/gpu_target", "gpu/*/power_limit"),
@@ -88,7 +88,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/fan/policy", "gpu/*/fan/count"),
         moves=("sm clock",),
         binds=HOT,
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 3.0),
         beside=("gpu/*/temperature/thresholds/gpu_target",),
         why="Set by hand, fans no longer follow the temperature. A GPU without fans depends on the chassis: a BMC "

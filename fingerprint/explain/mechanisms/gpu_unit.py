@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
             "pcie link",
             "nvlink",
         ),
-        breaks=True,
+        breaks="seldom",
         usual=(1.2, 5.0),
         why="Another product has other clocks, limits, memory and links, and libraries choose other kernels and tuned "
         "settings by its name: NVL, PCIe and SXM of one name count as others. A changed device order does this unseen.",
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu", "gpu/*"),
         moves=("availability", "collective"),
         shows=(OTHER_GPUS,),
-        breaks=True,
+        breaks="often",
         usual=(1.2, 10.0),
         beside=("driver/gpus_bound_elsewhere",),
         why="A GPU fell off the bus, is bound to another driver, or was not given to this container: the rest does its "

@@ -105,7 +105,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     shows      what it shows in where it does harm; that none of it was seen says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
-    breaks     it can end a run, not only slow it down: on record, or by what it is
+    breaks     whether it can end a run, not only slow it down: on record, or by what it is. `often`: as likely as that
     usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
                and measurements; None: nobody tells
     bound      None: none is known
@@ -128,7 +128,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     shows: tuple[Condition, ...] = ()
     between: bool = False
     read_by: tuple[Reader, ...] = ()
-    breaks: bool = False
+    breaks: Literal["never", "seldom", "often"] = "never"
     usual: tuple[float, float] | None = None
     bound: Bound | None = None
     beside: tuple[str, ...] = ()

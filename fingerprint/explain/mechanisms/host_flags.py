@@ -18,7 +18,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "host memory bandwidth", "pcie link", "gpu memory"),
         read_by=("llama.cpp",),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 6.7),
         beside=("gpu/*/memory/total", "memory/total"),
         why="What is not on the GPU is computed by the CPU, at the speed of the host's memory: 6.7x with layers left "
@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "pcie link", "network", "host memory bandwidth"),
         phases=("prefill", "decode step", "host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="Caches below the GPU's, and prefill and decode on different GPUs: prompts are found instead of computed, "
         "and what is found has to come over PCIe or the network first.",
         confirm="Hit rate and time of transfers in the engine's metrics; the same run with the tier off",
@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability",),
         phases=("start-up",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.0, 1.0),
         why="Where a server listens and by which name it is asked moves no step. It does not start where the address "
         "is taken, and a client that asks another address measures another server.",
@@ -234,7 +234,7 @@ RULES: tuple[Rule, ...] = (
             " --extra-encoder-options"
         ),
         moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time"),
-        breaks=True,
+        breaks="often",
         why="Every flag may stand in the file as well, and the file may change under one name: what it says is not "
         "read here.",
         confirm="diff the two files; the engine's log prints what it took",

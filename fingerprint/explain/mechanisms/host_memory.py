@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = (
             Condition(facts=f"{_EVENTS}/max", sign="grew", says="the group came to its limit"),
             Condition(facts=f"{_EVENTS}/oom_kill", sign="grew", says="a process of the group was killed"),
         ),
-        breaks=True,
+        breaks="often",
         usual=(1.2, 20.0),
         why="At its limit a group reclaims its own page cache, mapped weights included, then swaps, then is killed.",
         confirm="memory.events of the cgroup before and after the run; raise memory.max",
@@ -65,7 +65,7 @@ RULES: tuple[Rule, ...] = (
         sees=("usage/*/cgroup/memory_events", "usage/*/cgroup/memory_events/*"),
         moves=("host memory", "availability", "page cache"),
         way="less helps",
-        breaks=True,
+        breaks="often",
         usual=(1.1, 20.0),
         beside=("process/*/cgroup/memory_max", "process/*/cgroup/memory_high"),
         why="The run's group came to a limit of its memory more than in the other run: it reclaimed, was slowed down "
@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
             *_SWAPPED,
             Condition(facts=f"{_EVENTS}/oom_kill", sign="grew", says="a process of the group was killed"),
         ),
-        breaks=True,
+        breaks="seldom",
         usual=(1.2, 20.0),
         why="Whether a group that is full slows down by swapping or loses a process.",
         confirm="memory.swap.current during the run; write 0 and see whether it is killed",
@@ -98,7 +98,7 @@ RULES: tuple[Rule, ...] = (
                 facts="memory/vmstat/workingset_refault_file", sign="grew", says="files were read again soon after"
             ),
         ),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 20.0),
         why="A failed module, a smaller guest or a crash kernel leaves less for weights in the page cache; where "
         "nothing was reclaimed it means nothing.",
@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("host memory", "storage"),
         binds=_SWAPPED,
-        breaks=True,
+        breaks="seldom",
         usual=(1.2, 20.0),
         why="Pages that went to swap come back in microseconds from zram and in milliseconds from a disk; without swap "
         "the kernel drops page cache and kills instead.",
@@ -239,7 +239,7 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/lru_gen/enabled", "memory/lru_gen/min_ttl_ms"),
         moves=("host memory", "page cache"),
         binds=_RECLAIMED,
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.5),
         why="Which pages leave memory first under pressure, and whether a young working set is spared by killing.",
         confirm="Write the other run's value to /sys/kernel/mm/lru_gen/enabled, then the same run",
@@ -250,7 +250,7 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/vm/overcommit_memory", "memory/vm/overcommit_ratio", "memory/vm/overcommit_kbytes"),
         moves=("availability",),
         phases=("start-up", "any work"),
-        breaks=True,
+        breaks="often",
         beside=("memory/total", "memory/swap_total"),
         why="Strict accounting refuses what is only reserved: address space of CUDA and of allocators, and the fork of "
         "a process that holds much. What is refused fails or takes another way.",
@@ -262,7 +262,7 @@ RULES: tuple[Rule, ...] = (
         sees=("memory/vm/max_map_count",),
         moves=("availability", "gpu memory"),
         way="more helps",
-        breaks=True,
+        breaks="often",
         why="An allocator that may make no more mappings fails or gives up its expandable segments. How many a process "
         "has is counted in no fact.",
         confirm="wc -l /proc/PID/maps of the server during the run, against the value",
@@ -312,7 +312,7 @@ RULES: tuple[Rule, ...] = (
         name="memory-hotplug",
         sees=("memory/hotplug/auto_online_blocks", "memory/hotplug/online_policy", "memory/hotplug/memmap_on_memory"),
         moves=("page placement", "host memory"),
-        breaks=True,
+        breaks="seldom",
         beside=("numa/has_memory", "numa/nodes/*/size"),
         why="Whether memory that was added (a GPU's own on coherent hosts, CXL, a guest's) is used at once and by "
         "whom: a movable zone takes no pinned buffers, and page tables in slow memory make faults slow.",
@@ -337,7 +337,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/mems_allowed", "process/*/cgroup/cpuset_mems"),
         moves=("page placement", "host memory"),
         shows=_FAR_PAGES,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 1.8),
         beside=("process/*/affinity", "numa/nodes/*/distance", "gpu/*/pcie/numa_node"),
         why="Memory comes from these nodes only: threads and GPUs of the others reach it over the link between "

@@ -96,7 +96,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("page size", "host memory"),
         shows=_NONE_LEFT,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 2.0),
         why="Who asks for them gets them at once or falls back to small pages; all others have that much less memory, "
         "page cache included. A rank bound to a node without any gets remote ones.",

@@ -26,7 +26,7 @@ RULES = (
             "gpu memory",
             "pcie link",
         ),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 5.0),
         beside=("driver/module/version", "kernel/cmdline/preempt"),
         why="Another kernel is another scheduler, memory manager, network stack and set of drivers, and modules "
@@ -66,7 +66,7 @@ RULES = (
             "page size",
             "host memory",
         ),
-        breaks=True,
+        breaks="seldom",
         usual=(1.0, 2.6),
         beside=("cpu/isolated", "cpu/idle/driver", "gpu/*/pcie/numa_node"),
         why="A parameter that no other rule knows holds until the next boot. It may be one of a driver, of the "

@@ -19,7 +19,7 @@ RULES = (
                 facts="kernel/sysctl/fs/files_open", sign="reached", says="as many files were open as the host may"
             ),
         ),
-        breaks=True,
+        breaks="often",
         why="Above it nobody on the host opens a file or accepts a connection: servers refuse clients (ENFILE).",
         confirm="`cat /proc/sys/fs/file-nr` during the run: the first number against the third.",
         sources=(FS,),
@@ -29,7 +29,7 @@ RULES = (
         sees=("kernel/sysctl/fs/nr_open",),
         moves=("availability",),
         way="more helps",
-        breaks=True,
+        breaks="often",
         beside=("process/*/limits/*",),
         why="No process may raise its own limit of open files above it: a service that asks for more does not start, "
         "or goes on with fewer connections.",
@@ -44,7 +44,7 @@ RULES = (
         binds=(
             Condition(facts="kernel/sysctl/fs/aio_nr", sign="reached", says="all asynchronous requests were set aside"),
         ),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 4.0),
         why="io_setup() fails above it (EAGAIN), and a loader that puts up with that reads one block after another: "
         "weights come slower, and so do tensors that are offloaded to NVMe through libaio.",
@@ -57,7 +57,7 @@ RULES = (
         moves=("storage", "system calls"),
         way="less helps",
         phases=("start-up", "host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.5),
         why="Where io_uring is refused, loaders and servers built on it fall back to thread pools or plain calls: more "
         "switches for each read. Programs that never used it notice nothing.",
@@ -82,7 +82,7 @@ RULES = (
         moves=("availability", "cpu time"),
         way="more helps",
         phases=("start-up", "host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="Without a watch, reloaders and log readers poll the file system or stop, and container runtimes do not "
         "start (ENOSPC, EMFILE). The GPU's work itself never asks for one.",
         confirm="`grep -c inotify /proc/*/fdinfo/* | grep -v :0` counts them; raise the limit and start again.",
@@ -94,7 +94,7 @@ RULES = (
         moves=("availability",),
         way="more helps",
         phases=("host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="A server cannot wait for more connections than that: further clients are turned away (ENOSPC). Millions "
         "by default, so that it is rarely met.",
         confirm="`grep -c tfd: /proc/PID/fdinfo/*` during the run, summed, against the limit.",
@@ -110,7 +110,7 @@ RULES = (
         ),
         moves=("availability", "collective"),
         phases=("start-up", "transfer", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="System V segments and semaphores above these limits are refused, leftovers of killed jobs among those "
         "counted: MPI, databases and old runtimes fail at start or take a slower transport. /dev/shm has nothing to do "
         "with it.",
@@ -125,7 +125,7 @@ RULES = (
         binds=(
             Condition(facts="pressure/load/threads", sign="reached", says="the host had as many threads as it may"),
         ),
-        breaks=True,
+        breaks="often",
         beside=("process/*/cgroup/pids_max", "process/*/limits/*"),
         why="Above it no worker and no pool starts (EAGAIN). 32,768 on small hosts: leaked workers and pools of "
         "hundreds of threads for each GPU get there.",

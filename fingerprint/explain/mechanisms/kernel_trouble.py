@@ -10,7 +10,7 @@ RULES = (
         sees=("kernel/troubles/oops_count", "kernel/troubles/warn_count"),
         moves=("availability", "cpu time"),
         way="less helps",
-        breaks=True,
+        breaks="often",
         why="An oops ends the thread that met it and leaves its locks held: whoever needs them hangs. A warning tells "
         "that a driver met what it holds impossible and went on in a state that nobody tested.",
         confirm="`dmesg -T | grep -A 20 -E 'Oops|WARNING'`: which module, and did the run use it? Reboot and repeat.",
@@ -25,7 +25,7 @@ RULES = (
         ),
         moves=("cpu time", "wake latency"),
         way="less helps",
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         beside=("cpu/processor/hypervisor", "kernel/sysctl/kernel/watchdog_thresh"),
         why="A core was kept in the kernel, or got no time from the hypervisor, for 10 to 20 s and more: its threads "
@@ -42,7 +42,7 @@ RULES = (
         sees=("kernel/troubles/hung_task_detect_count",),
         moves=("storage", "availability"),
         way="less helps",
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         why="A thread was in state D for minutes: storage, a network file system or a driver did not answer, and "
         "whoever asks the same one waits as well.",
@@ -53,7 +53,7 @@ RULES = (
         name="kernel-taint",
         sees=("kernel/tainted",),
         moves=("availability", "cpu time", "system calls"),
-        breaks=True,
+        breaks="seldom",
         why="A letter stays until the next boot: a machine check, an oops or a lock-up that left something in a bad "
         "state, or other code than the distribution's, as foreign modules and live patches.",
         confirm="`dmesg -T | grep -i -E 'taint|mce|Oops'`, then reboot and repeat.",
@@ -63,7 +63,7 @@ RULES = (
         name="suspend",
         sees=("kernel/suspends",),
         moves=("availability", "sm clock", "memory clock", "pcie link", "cpu clock"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.2, 20.0),
         why="Devices that came back from sleep may be in another power state, on a slower link, or without what they "
         "held: CUDA that cannot be initialised until nvidia_uvm is loaded again is on record, as are engines that fell "

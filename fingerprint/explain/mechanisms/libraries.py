@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
         name="package-torch",
         sees=packages("torch torchao triton triton-* pytorch-triton* tilelang jax jaxlib"),
         moves=("kernel choice", "launch latency", "gpu memory", "code"),
-        breaks=True,
+        breaks="often",
         usual=(1.05, 4.0),
         beside=("libraries/*/packages/nvidia-cudnn-cu*/version", "driver/module/version"),
         why="The framework and its compiler choose and generate kernels: one mixture-of-experts kernel compiled worse "
@@ -43,7 +43,7 @@ RULES: tuple[Rule, ...] = (
         sees=packages("nvidia-nccl-* pynccl nvidia-nvshmem-* nvshmem* nixl* mooncake-transfer-engine deep-ep"),
         moves=("collective", "gpu memory", "availability"),
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.05, 1.6),
         beside=("process/*/env/NCCL_*", "process/*/env/LD_LIBRARY_PATH"),
         why="Each release chooses algorithms, protocols and channels anew and changes defaults; one was bimodal (4.12 "
@@ -59,7 +59,7 @@ RULES: tuple[Rule, ...] = (
         name="package-cuda-math",
         sees=packages("nvidia-cublas* nvidia-cudnn* nvidia-cusparse* nvidia-cufft* nvidia-cusolver* cupy-* cutlass*"),
         moves=("kernel choice", "gpu memory", "code"),
-        breaks=True,
+        breaks="often",
         usual=(1.05, 5.0),
         why="They choose the kernel of each product, convolution and attention by their own rules and tables, anew in "
         "each release; one that is too old for a path or missing leaves a slow one, up to the CPU's (57.8 to 12.9).",
@@ -74,7 +74,7 @@ RULES: tuple[Rule, ...] = (
         name="package-cuda-runtime",
         sees=packages("nvidia-cuda-* nvidia-nvjitlink-* nvidia-nvtx-* nvidia-curand-* cuda-python cuda-bindings"),
         moves=("kernel choice", "launch latency", "gpu initialisation", "availability"),
-        breaks=True,
+        breaks="often",
         beside=("driver/libraries/cuda", "driver/module/version"),
         why="The run time and the run-time compiler: kernels that are generated at the start come from it, and one "
         "newer than the driver works in compatibility, compiles again, or not at all.",
@@ -89,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice", "launch latency", "gpu memory"),
         phases=_STEPS,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 1.5),
         why="The kernels of attention and sampling themselves. A release takes other tiles and other paths for a "
         "device; where it is missing, the engine falls back to another backend, and its log is all that says so.",
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice", "gpu memory"),
         phases=_STEPS,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 1.7),
         why="Kernels of quantised weights and of experts, and the heuristics that choose among them: one took a "
         "single warp for small batches. Another release may read a checkpoint's format by a slower path.",
@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
             "ktransformers lmcache"
         ),
         moves=("code", "kernel choice", "launch latency", "gpu memory", "accept length"),
-        breaks=True,
+        breaks="often",
         usual=(1.02, 5.5),
         beside=("libraries/*/packages/torch/version", "libraries/*/packages/triton/version"),
         why="Another release schedules, captures and chooses kernels otherwise: 1.02 to 5.5x on record, median 1.8. "
@@ -138,7 +138,7 @@ RULES: tuple[Rule, ...] = (
         name="package-models",
         sees=packages("transformers huggingface-hub safetensors accelerate sentence-transformers"),
         moves=("code", "workload", "host memory", "accept length"),
-        breaks=True,
+        breaks="often",
         why="Definitions of models, their defaults and how weights are loaded: an import that failed made a fallback "
         "load the weights a second time, into swap; a changed chat template is another prompt.",
         confirm=_SWAP,
@@ -191,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         name="modified-package",
         sees=tuple(f"libraries/*/packages/*/modified/{fact}" for fact in ("digest", "count", "files")),
         moves=("code", "kernel choice", "launch latency", "gpu memory"),
-        breaks=True,
+        breaks="often",
         why="Files were edited or replaced after they were installed: a hotfix, a debug print in each step, a tree "
         "that was copied over the package. The version that is shown tells nothing of it, so nobody suspects it.",
         confirm="pip install --force-reinstall --no-deps of that package at its version, and the same run; before "
@@ -202,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         name="editable-tree",
         sees=tuple(f"libraries/*/origins/*/tree/{fact}" for fact in ("path", "commit", "dirty")),
         moves=("code", "kernel choice", "launch latency", "accept length"),
-        breaks=True,
+        breaks="often",
         usual=(1.02, 5.5),
         beside=("process/*/env/PYTHONPATH",),
         why="An editable package is whatever its checkout holds at the start of the process: another commit, another "
@@ -215,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         name="shadowed-package",
         sees=("libraries/*/shadowed", "libraries/*/shadowed/*"),
         moves=("code", "kernel choice"),
-        breaks=True,
+        breaks="often",
         beside=("process/*/env/PYTHONPATH", "process/*/env/PYTHONNOUSERSITE"),
         why="A package lies in two folders of the import path and the first one runs: what pip shows for the "
         "environment may be the other. Two copies of a native library may both be loaded.",
@@ -226,7 +226,7 @@ RULES: tuple[Rule, ...] = (
         name="import-path",
         sees=("libraries/*/folders",),
         moves=("code",),
-        breaks=True,
+        breaks="often",
         beside=("process/*/env/PYTHONPATH", "process/*/cwd"),
         why="What lies in an earlier folder hides what lies in a later one, modules without a distribution included, "
         "which no list of packages shows.",
@@ -245,7 +245,7 @@ RULES: tuple[Rule, ...] = (
             "libraries/*/customisations/*/sha256",
         ),
         moves=("code", "system calls", "cpu time"),
-        breaks=True,
+        breaks="seldom",
         why="Code that every Python of the environment runs before the program: tracers, profilers, certificate "
         "patches, vendors' shims. It can replace any function that is imported later, and is in no package's version.",
         confirm="Take the file away, or start with -S or -I; python -X importtime shows what it costs",

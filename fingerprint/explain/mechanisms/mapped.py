@@ -18,7 +18,7 @@ RULES: tuple[Rule, ...] = (
         sees=files("libnccl libnccl#* librccl librccl#*"),
         moves=("collective", "gpu memory", "availability"),
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.05, 1.6),
         beside=("process/*/env/NCCL_*", "process/*/env/LD_LIBRARY_PATH"),
         why="Each release chooses algorithms, protocols and channels anew, changes defaults (CUMEM in 2.19) and knows "
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
         sees=files("libnccl-* librccl-*"),
         moves=("collective", "network", "availability"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         why="A net plugin replaces NCCL's own transports, a tuner plugin its choice of algorithm; it is found by name "
         "along the loader's path, and without it NCCL falls back to sockets and says so in its log only.",
         confirm="NCCL_DEBUG=INFO: the lines on plugins; NCCL_NET_PLUGIN=none and NCCL_TUNER_PLUGIN=none",
@@ -50,7 +50,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("network", "collective", "availability"),
         between=True,
-        breaks=True,
+        breaks="seldom",
         why="User-space drivers of RDMA devices must suit the kernel's, and a container brings its own: of another "
         "age, they leave out relaxed ordering or the device itself, and traffic goes through sockets.",
         confirm="ibv_devinfo inside and outside of the container; NCCL_DEBUG=INFO: NET/IB or NET/Socket",
@@ -60,7 +60,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-cuda-driver",
         sees=files("libcuda libcuda#* libnvidia-* libamdhip64* libhsa-runtime64*"),
         moves=("launch latency", "kernel choice", "gpu initialisation", "code", "availability"),
-        breaks=True,
+        breaks="often",
         beside=("driver/module/version",),
         why="The driver's half in user space launches every kernel and compiles PTX. A compatibility package in an "
         "image (cuda-compat) or a stale mount puts another one before that of the host.",
@@ -71,7 +71,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-cuda-runtime",
         sees=files("libcudart* libnvrtc* libnvJitLink* libcupti* libcufile*"),
         moves=("launch latency", "kernel choice", "gpu initialisation", "code", "availability"),
-        breaks=True,
+        breaks="often",
         why="Two CUDA releases differ in launch paths, lazy loading and in the code that the run-time compiler makes; "
         "a program that finds none of its own release ran on the CPU and looked like one with low clocks.",
         confirm="CUDA_MODULE_LOADING alike in both; then swap the nvidia-cuda-* wheels alone",
@@ -92,7 +92,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-framework",
         sees=files("libtorch* libc10* libtriton* libtensorrt_llm* libnvfuser* libonnxruntime* triton.*"),
         moves=("code", "kernel choice", "launch latency", "cpu time"),
-        breaks=True,
+        breaks="often",
         beside=("process/*/interpreter/environment",),
         why="Allocator, dispatch, compiler and graph capture are the framework's, and it fixes which CUDA, NCCL and "
         "Triton come along: what moved the number is often one of these. A Triton patch lost half with one driver.",
@@ -107,7 +107,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-llama",
         sees=files("libggml* libllama* libmtmd* llama_cpp.*"),
         moves=("code", "kernel choice", "cpu time"),
-        breaks=True,
+        breaks="seldom",
         why="llama.cpp loads one backend a device and one a kind of CPU, and which it finds decides: without the CUDA "
         "one it runs on the CPU, without the one for this CPU with the plainest instructions.",
         confirm="Its first lines of log name the backends that it loaded; run the other build beside it",
@@ -144,7 +144,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-gpu-sharing",
         sees=files("libvgpu*"),
         moves=("launch latency", "gpu memory", "gpu compute", "availability"),
-        breaks=True,
+        breaks="often",
         why="A library between program and driver counts memory and holds back launches for the sake of others on the "
         "same GPU; it may refuse memory that is free.",
         confirm="Start without it (LD_PRELOAD, /etc/ld.so.preload)",
@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-kernels",
         sees=files("*.*"),
         moves=("code", "kernel choice", "launch latency"),
-        breaks=True,
+        breaks="seldom",
         why="Extension modules of engines and kernel packages (attention, quantisation, sampling, expert dispatch) are "
         "the code of the step; compiled on this machine or from a wheel, for this GPU's architecture or from PTX.",
         confirm="Install the other run's build of this one file's package; nsys profile: names of kernels in both",
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("code", "availability", "cpu time"),
         way="less helps",
-        breaks=True,
+        breaks="often",
         beside=("mapped/*/libraries/*/path", "process/*/env/LD_LIBRARY_PATH", "process/*/env/LD_PRELOAD"),
         why="Two files of one library in one process: half of the callers get the one, half the other, by the order in "
         "which they were loaded. Two NCCLs or two OpenMPs each hold threads and memory of their own.",
@@ -201,7 +201,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-and-deleted",
         sees=("mapped/*/libraries/*/deleted",),
         moves=("code", "availability"),
-        breaks=True,
+        breaks="often",
         why="The package was upgraded beneath a process that runs: it goes on with the old file, what it loads from "
         "now on is of the new one, and the next start is another experiment.",
         confirm="Restart it and measure again",
@@ -211,7 +211,7 @@ RULES: tuple[Rule, ...] = (
         name="preloaded-objects",
         sees=("mapped/*/preloaded",),
         moves=("code", "cpu time", "launch latency", "availability"),
-        breaks=True,
+        breaks="often",
         why="What is preloaded comes before all others: it replaces malloc or the CUDA driver's calls, and it may "
         "trace each of them.",
         confirm="Start without it",
@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = (
         name="opened-devices",
         sees=("mapped/*/devices",),
         moves=("gpu compute", "collective", "network", "availability"),
-        breaks=True,
+        breaks="often",
         beside=("process/*/env/CUDA_VISIBLE_DEVICES", "process/*/env/NVIDIA_VISIBLE_DEVICES"),
         why="Which GPUs and RDMA devices a process holds open is what it can use: another set is other GPUs, one it "
         "lost after a daemon-reload, or no RDMA at all.",

@@ -15,7 +15,7 @@ RULES: tuple[Rule, ...] = (
         sees=("model/*", f"{_MODEL}/name", f"{_MODEL}/path", f"{_MODEL}/revision"),
         moves=("workload", "code", "gpu memory", "storage"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         why="A name of the hub is what its branch was at when this host's cache was filled: two hosts, or two weeks, "
         "serve two models by one command. A draft of another revision is accepted less often.",
         confirm="Start with the other run's commit as --revision, or its folder as the path",
@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODEL}/configuration",),
         moves=("workload", "code", "kernel choice", "gpu memory"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         why="Engines choose their model's code by `architectures`, size the cache by layers and heads, and switch "
         "attention by window, scaling and head size that stand here.",
         confirm="Put the other run's config.json back; the engine's log at the start names class and backend",
@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODEL}/quantization", f"{_MODEL}/weights/tensors/*", f"{_MODEL}/weights/metadata/*"),
         moves=("gpu memory bandwidth", "gpu compute", "kernel choice", "gpu memory", "accept length"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 4.0),
         why="A decode step reads all active weights once: its time follows their bytes. Formats have kernels of their "
         "own on each generation of GPUs, and where there is none a slow one stands in.",
@@ -58,7 +58,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODEL}/files", f"{_MODEL}/files/*"),
         moves=("workload", "code", "accept length", "cpu time"),
         phases=("prefill", "decode step", "verify step", "accept length", "host latency", "any work"),
-        breaks=True,
+        breaks="often",
         why="Another tokenizer or chat template makes other prompts of the same text, and misses the prefix cache; a "
         "slow tokenizer in the place of a fast one takes tens of ms a request; *.py here is code that the engine runs.",
         confirm="Count the prompt's tokens in both runs; put the other run's file back",
@@ -75,7 +75,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "gpu memory", "gpu memory bandwidth", "storage", "host memory"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         why="Weights that were swapped under one name, a shard that is missing or left over, or files that must be "
         "unpickled in the place of being mapped.",
         confirm="sha256sum of the files in both runs; load them with the other run's engine",

@@ -41,7 +41,7 @@ RULES = (
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
         shows=PEER_ERRORS,
         between=True,
-        breaks=True,
+        breaks="often",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
         why="Without a peer memory module (or dma-buf) the network card cannot reach GPU memory, and transfers between "
@@ -71,7 +71,7 @@ RULES = (
         sees=tuple(f"kernel/modules/{name}{part}" for name in _NVIDIA for part in ("", "/version", "/srcversion")),
         moves=_OF_A_GPU,
         shows=MISMATCHED,
-        breaks=True,
+        breaks="often",
         usual=(1.05, 7.0),
         beside=("driver/module/version", "kernel/release"),
         why="The GPU's driver: another build under the same version string has opened peer access between GPUs, 125 "
@@ -85,7 +85,7 @@ RULES = (
         sees=tuple(f"kernel/modules/{name}/**" for name in (*_NVIDIA, *_OTHERS)),
         moves=_OF_A_GPU,
         shows=MISMATCHED,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 1.5),
         beside=("driver/module/version",),
         why="What the GPU's driver was loaded with: firmware, idling, heterogeneous memory, mode setting.",
@@ -96,7 +96,7 @@ RULES = (
         name="other-gpu-module",
         sees=tuple(f"kernel/modules/{name}{part}" for name in _OTHERS for part in ("", "/version", "/srcversion")),
         moves=_OF_A_GPU,
-        breaks=True,
+        breaks="often",
         usual=(1.05, 7.0),
         beside=("kernel/release",),
         why="The driver of a GPU of another maker, or of the display: one from another package took 80 tok/s to 12.",
@@ -125,7 +125,7 @@ RULES = (
             "kernel/modules/knem/**",
         ),
         moves=("network", "collective"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 18.0),
         why="Drivers of network cards and of RDMA: where one is missing or of another release, NCCL finds no device "
         "and falls back to TCP without an error (50 against 370 ms for 1 GB), or loses a feature such as relaxed "
@@ -227,7 +227,7 @@ RULES = (
         moves=("pcie link",),
         phases=("transfer", "decode step", "verify step", "start-up", "any work"),
         shows=PCIE_ERRORS,
-        breaks=True,
+        breaks="seldom",
         usual=(1.0, 1.2),
         why="The policy lets links sleep between transfers: microseconds to wake at each, felt by small copies and "
         "launches, not by bandwidth; on some boards links fail to come back.",
@@ -238,7 +238,7 @@ RULES = (
         name="iommu-module",
         sees=("kernel/modules/iommu/**", "kernel/modules/vfio_iommu_type1/**", "kernel/modules/vfio_pci/**"),
         moves=("pcie link", "availability"),
-        breaks=True,
+        breaks="often",
         usual=(1.05, 2.6),
         beside=(
             "kernel/cmdline/iommu",
@@ -274,7 +274,7 @@ RULES = (
             "kernel/modules/btrfs/**",
         ),
         moves=("storage", "page cache"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 4.0),
         why="Drivers of disks and file systems: number of queues, polling, read-ahead, multipath, power states of the "
         "drive, and for ZFS and Ceph a cache of their own, of which the page cache knows nothing.",
@@ -344,7 +344,7 @@ RULES = (
             "kernel/modules/*/srcversion",
         ),
         moves=("availability", "system calls", "cpu time"),
-        breaks=True,
+        breaks="seldom",
         why="A driver that is loaded in one run only, or of other code. Most have no part in the run: some are loaded "
         "by looking at a device, and by plugging one in. Who uses the device that it drives is who feels it.",
         confirm="`modinfo MODULE` says what it is for; unload it (`modprobe -r`), or load the other build, and repeat.",
@@ -354,7 +354,7 @@ RULES = (
         name="module-parameters",
         sees=("kernel/modules/*/parameters", "kernel/modules/*/parameters/*"),
         moves=("availability", "system calls", "cpu time"),
-        breaks=True,
+        breaks="seldom",
         why="What a driver was told at load or since: queues, time-outs, power saving. Most are of no account to the "
         "run; `modinfo -p` says what each does.",
         confirm="Write the other value to /sys/module/MODULE/parameters/NAME, or load the module with it, and repeat.",

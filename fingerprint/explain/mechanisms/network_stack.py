@@ -162,7 +162,7 @@ RULES = (
         ),
         moves=("network", "availability"),
         phases=("host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="A client that opens a connection for each request uses up its 28,232 ports within a minute at 470 "
         "requests a second, and waits or fails from then on; data in the first packet save it a round trip.",
         confirm="`ss -tan state time-wait | wc -l` at the client; let it keep its connections.",
@@ -174,7 +174,7 @@ RULES = (
         moves=("network", "availability"),
         way="less helps",
         phases=("host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="How long a connection to a peer that vanished is held, a quarter of an hour and two hours by default: "
         "collectives hang and orphaned requests occupy slots meanwhile. Of no account while all peers live.",
         confirm="`ss -tno state established` shows connections that only retransmit.",
@@ -185,7 +185,7 @@ RULES = (
         sees=(f"{IPV4}/neigh_gc_thresh3",),
         moves=("network", "availability"),
         way="more helps",
-        breaks=True,
+        breaks="seldom",
         why="In a network of more neighbours than that, some cannot be reached until others are forgotten: connections "
         "stall by chance. 1,024 by default.",
         confirm="`ip neigh | wc -l`, and `dmesg | grep 'neighbour: arp_cache'` for its overflow.",
@@ -204,7 +204,7 @@ RULES = (
                 says="as many connections were tracked as may be",
             ),
         ),
-        breaks=True,
+        breaks="often",
         why="Where the table is full new connections are dropped without an answer, and clients try again after 1 s.",
         confirm="`dmesg | grep 'nf_conntrack: table full'`; `conntrack -S` counts drops.",
         sources=("https://docs.kernel.org/networking/nf_conntrack-sysctl.html",),

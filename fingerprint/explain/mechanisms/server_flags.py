@@ -24,7 +24,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "gpu memory", "code"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         why="Another model, another revision of it, or another implementation of its layers is another amount of work "
         "for each token. To Python itself `-m` names the module that runs.",
         confirm="Digest config.json and the list of weight files in both runs; start with the other run's value",
@@ -48,7 +48,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory bandwidth", "gpu compute", "kernel choice", "gpu memory", "accept length"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="often",
         why="How many bytes a weight has, and which tensor cores multiply it: decoding reads all active weights for "
         "each token, so half the bytes are up to twice the speed, where the GPU has kernels for the format.",
         confirm="The engine's log names format and kernel at the start; the size of the weights on the GPU in both",
@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "collective", "gpu memory", "kernel choice"),
         phases=(*_STEPS, "transfer"),
-        breaks=True,
+        breaks="often",
         beside=("gpu/*/nvlink/active", "gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node"),
         why="How many GPUs share a layer, a batch or the experts: each does less, and they exchange more, twice a "
         "layer. Over PCIe more GPUs can be slower than fewer; which ones they are decides the way between them.",
@@ -83,7 +83,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("collective",),
         between=True,
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.6),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/nvlink/active"),
         why="An engine reduces small tensors by kernels of its own where GPUs reach each other directly, else by NCCL: "
@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice",),
         phases=_STEPS,
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 15.0),
         why="Which library computes attention and sampling, perhaps another one for prefill, decode and verification. "
         "It may bring no graph, no format or no shape that the model needs, and then another one is taken. 1.1x "
@@ -207,7 +207,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("accept length", "kernel choice", "launch latency", "gpu memory"),
         phases=(*_STEPS, "accept length"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 3.0),
         why="How tokens are drafted and how many are verified at once. A wrong name of the method, or a draft whose "
         "weights were not loaded, gives an accept length of 1: all the cost and no gain, without an error.",
@@ -226,7 +226,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory", "workload", "kernel choice"),
         phases=_STEPS,
-        breaks=True,
+        breaks="often",
         usual=(1.02, 6.7),
         beside=("gpu/*/memory/total",),
         why="How many tokens the key-value cache holds, and in which format. When it is full, requests are pushed out "

@@ -133,7 +133,7 @@ RULES: tuple[Rule, ...] = (
             " ARMPL_* ATEN_CPU_CAPABILITY"
         ),
         moves=("cpu time",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 4.0),
         why="Which instructions a library of the host uses; reproducible modes and wrong guesses of the part take AVX2 "
         "or SSE where AVX-512 or AMX would do. Verbose modes print each call.",
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         name="thread-runtime",
         sees=env("OMP_* GOMP_* KMP_* MKL_* OPENBLAS_* GOTO_* BLIS_* NVPL_* VECLIB_* NUMEXPR_* TBB_* NUMBA_*"),
         moves=("cpu time", "wake latency"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.0, 1.5),
         why="How a threading or mathematics library of the host shares its work out: schedule, teams. With too small a "
         "stack (OMP_STACKSIZE), or two runtimes in one process (KMP_DUPLICATE_LIB_OK), it ends.",
@@ -160,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "collective"),
         phases=("prefill", "decode step", "verify step", "start-up", "transfer", "any work"),
-        breaks=True,
+        breaks="often",
         usual=(1.1, 8.0),
         why="How many ranks share the work and which part is this one's: more of them do less each and exchange more.",
         confirm="The same number of ranks, on the same GPUs and nodes",

@@ -39,7 +39,7 @@ RULES: tuple[Rule, ...] = (
         name="preloaded-libraries",
         sees=env("LD_PRELOAD LD_AUDIT"),
         moves=("code", "system calls", "launch latency", "availability"),
-        breaks=True,
+        breaks="often",
         usual=(1.02, 2.0),
         why="A library that is loaded first stands between the program and CUDA, NCCL or libc. One that shares GPUs "
         "out intercepted cuMemCreate and made NCCL hang.",
@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
         name="library-path",
         sees=env("LD_LIBRARY_PATH LD_ORIGIN_PATH LD_HWCAP_MASK LD_USE_LOAD_BIAS"),
         moves=("code", "availability"),
-        breaks=True,
+        breaks="often",
         usual=(1.05, 5.0),
         why="Another copy of a library is found first: pip's, conda's and the system's libnccl, libcudnn or libcuda "
         "stand side by side under one name, and without the right one some programs compute on the CPU.",
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         name="python-search-path",
         sees=env("PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONNOUSERSITE PYTHONSAFEPATH PYTHONSTARTUP"),
         moves=("code",),
-        breaks=True,
+        breaks="often",
         usual=(1.02, 5.5),
         why="Another copy of a package is imported, under the same version perhaps: a checkout, a user's site, an "
         "overlay.",
@@ -132,7 +132,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("GOGC GOMEMLIMIT GODEBUG NODE_OPTIONS JAVA_TOOL_OPTIONS"),
         moves=("cpu time", "host memory"),
         phases=("host latency", "start-up", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 1.5),
         why="Size of the heap and pauses of a router, proxy or client that is written in Go, JavaScript or Java.",
         confirm="Start that program without it and compare time to first token",
@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("MAX_JOBS MAKEFLAGS NVCC_THREADS TORCHINDUCTOR_COMPILE_THREADS CMAKE_BUILD_PARALLEL_LEVEL"),
         moves=("cpu time",),
         phases=("start-up", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.1, 4.0),
         why="How many compilers run at once where kernels are built when a server starts, and how much memory they "
         "take.",
@@ -165,13 +165,27 @@ RULES: tuple[Rule, ...] = (
         sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     ),
     Rule(
+        name="usage-statistics",
+        sees=env(
+            "DO_NOT_TRACK *_DO_NOT_TRACK *_NO_USAGE_STATS VLLM_USAGE_* *_DISABLE_TELEMETRY *_TELEMETRY_* WANDB_DISABLED"
+            " SCARF_* POSTHOG_*"
+        ),
+        moves=("network", "cpu time"),
+        phases=("start-up", "host latency"),
+        usual=(1.0, 1.02),
+        why="Whether a program tells its maker that it ran: a request at the start, on a thread of its own. Where the "
+        "address does not answer it may wait.",
+        confirm="Set the switch that forbids it, then the same start; strace -f -e connect shows the request",
+        sources=("https://docs.vllm.ai/en/stable/usage/usage_stats/",),
+    ),
+    Rule(
         name="compilers",
         sees=env(
             "CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CPATH LIBRARY_PATH CUDAHOSTCXX NVCC_* CMAKE_BUILD_TYPE"
-            " TORCH_CUDA_ARCH_LIST CUDA_HOME CUDA_PATH"
+            " TORCH_CUDA_ARCH_LIST CUDA_HOME CUDA_PATH CUDA_ROOT CUDA_INC_DIR CUDA_LIB_DIR CUDACXX"
         ),
         moves=("code", "kernel choice"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 4.0),
         why="What is built when a server starts (extensions, JIT kernels) comes out other: optimised or not, for this "
         "GPU or for any.",
@@ -188,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("storage", "kernel choice"),
         shows=_WRITTEN,
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         why="With an empty cache kernels are compiled and tuned anew: 166 s of one start, JIT within the timed window "
         "(-10 %), and another draw of the tuning (+-15 % from start to start). Where the folder cannot be written, or "
@@ -207,7 +221,7 @@ RULES: tuple[Rule, ...] = (
         moves=("storage", "kernel choice"),
         shows=_WRITTEN,
         read_by=("vllm",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         why="Where vLLM keeps graphs and kernels that it compiled: in an empty folder, or one that does not outlast "
         "its container, each start compiles them anew.",
@@ -220,7 +234,7 @@ RULES: tuple[Rule, ...] = (
         moves=("storage", "kernel choice"),
         shows=_WRITTEN,
         read_by=("sglang",),
-        breaks=True,
+        breaks="seldom",
         usual=(1.05, 5.0),
         why="Where SGLang keeps what it compiled and tuned; kernels of DeepGEMM alone take minutes when it is empty.",
         confirm="Start twice with the same folder and compare the time until the server is ready",
@@ -231,7 +245,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("HF_* TRANSFORMERS_*"),
         moves=("storage", "network", "code"),
         phases=("start-up", "prefill", "decode step", "verify step", "any work"),
-        breaks=True,
+        breaks="seldom",
         why="Where weights are found or fetched from, online or not (offline, what is not at hand ends the start), and "
         "which paths of transformers are taken.",
         confirm="HF_HUB_OFFLINE=1 with the weights at hand, then the same start",
@@ -254,7 +268,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/activation", "process/*/activation/*"),
         moves=("code",),
         phases=("start-up", "prefill", "decode step", "verify step", "transfer", "host latency", "any work"),
-        breaks=True,
+        breaks="seldom",
         usual=(1.02, 5.5),
         why="Which interpreter, compiler and helper is found by name, and with a Python environment every package.",
         confirm="command -v python nvcc ptxas gcc with both values",
