@@ -48,6 +48,11 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         ),
         "page placement": ("mapped/*/memory/policies", "mapped/*/memory/node"),
     },
+    "libraries": {
+        "versions": ("libraries/*/packages/*/version",),
+        "edited files": ("libraries/*/packages/*/modified/digest",),
+        "variables that nothing reads": ("libraries/*/engines/*/unknown", "libraries/*/engines/*/unknown/*"),
+    },
     "container": {
         "runtime": ("container/*/runtime",),
         "image": ("container/*/image", "container/*/image_id"),

@@ -107,6 +107,11 @@ class Host:
             "matching", f"{path} {pattern}", lambda: then(self._live_text(path, cap), lambda t: _matching(t, pattern))
         )
 
+    def mentioned(self, folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
+        """Which of the words the Python files below a folder hold: see kit/mentioned.py."""
+        key = " ".join((folder, *words))
+        return self._ask("mentioned", key, lambda: self._try(folder, lambda p: _mentioned(p, words)))
+
     def number(self, path: str) -> Seen[int]:
         """The content as a decimal or 0x integer; anything else is `failed`."""
         return then(self.text(path), _number)
@@ -270,6 +275,12 @@ class Host:
             return Gap("failed", str(error))
         finally:
             os.close(fd)
+
+
+def _mentioned(folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
+    from probes.kit.mentioned import mentioned
+
+    return mentioned(folder, words)
 
 
 def _space(path: str) -> Space:

@@ -8,7 +8,9 @@ from probes.kit.host import Host
 
 R = TypeVar("R")
 
-FILES = frozenset(("text", "head", "matching", "names", "link", "stat", "stats", "space", "sha256", "elf", "weights"))
+FILES = frozenset(
+    ("text", "head", "matching", "mentioned", "names", "link", "stat", "stats", "space", "sha256", "elf", "weights")
+)
 
 
 class Within(Host):

@@ -17,12 +17,14 @@ _DEBIAN = "/usr/lib/python3/dist-packages"  # Debian's site.py, for the prefix /
 
 
 class Started(NamedTuple):
-    """What decides it: the resolved executable, and what the process was given."""
+    """What decides it: the resolved executable, and what the process was given. variables: those in clear. names: of
+    all variables."""
 
     executable: str
     argv: tuple[Text, ...]
     cwd: Seen[str]
     variables: "dict[str, str]"
+    names: tuple[str, ...] = ()
 
 
 class Folder(NamedTuple):
@@ -53,7 +55,8 @@ def started(host: Host, pid: int) -> Seen[Started]:
     known = named(path)
     if known is None or known.family != "python":
         return Gap("absent", "the program is no Python")
-    return then(argv, lambda words: Started(path, words, cwd, _in_clear(environ)))
+    names = () if isinstance(environ, Gap) else tuple(environ.items)
+    return then(argv, lambda words: Started(path, words, cwd, _in_clear(environ), names))
 
 
 def _in_clear(environ: Seen[Map[Seen[Text]]]) -> dict[str, str]:

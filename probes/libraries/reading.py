@@ -6,6 +6,7 @@ from functools import partial
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
 from probes.libraries.distributions import Distribution, distributions
+from probes.libraries.engines import engines
 from probes.libraries.hooks import customisations, path
 from probes.libraries.imports import Folder, Python, python, started
 from probes.libraries.origins import Origins
@@ -25,17 +26,17 @@ def libraries(host: Host, pid: int) -> Libraries:
     told = python(files, how)
     if isinstance(told.folders, Gap):
         return _nothing(told.prefix, told.folders)
-    return _of(files, told, told.folders)
+    return _of(files, told, told.folders, how.names)
 
 
 def _nothing(environment: Seen[str], why: Gap) -> Libraries:
     return Libraries(
         environment=environment, python=why, folders=why, packages=why, origins=why, shadowed=why, hooks=why,
-        customisations=why,
+        customisations=why, engines=why,
     )  # fmt: skip
 
 
-def _of(host: Host, told: Python, before: Sequence[Folder]) -> Libraries:
+def _of(host: Host, told: Python, before: Sequence[Folder], variables: Sequence[str]) -> Libraries:
     searched = path(host, before)
     found = distributions(host, searched.folders)
     first = {name: same[0] for name, same in sorted(found.items())}
@@ -52,6 +53,7 @@ def _of(host: Host, told: Python, before: Sequence[Folder]) -> Libraries:
         shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),
         hooks=Map(searched.hooks),
         customisations=customisations(host, tuple(searched.folders), below),
+        engines=engines(host, variables, {folder.path: names for folder, names in searched.folders.items()}, origins),
     )
 
 

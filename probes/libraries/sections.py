@@ -127,6 +127,28 @@ class Customisation(Section):
     )
 
 
+class Engine(Section):
+    """The variables of an engine's own: those that bear its name."""
+
+    listed: Seen[int] = config(
+        "How many the engine's own list names: another release has others",
+        "vllm/envs.py, sglang/srt/environ.py, lmdeploy/pytorch/envs.py",
+        context=True,
+    )
+    unknown: Seen[Map[Seen[str]]] = config(
+        "A variable that no line of the installed engine names does nothing, and no log says so: its name is of "
+        "another release, or misspelt. Beside each the listed one that is called most like it, `none` where none is",
+        "/proc/PID/environ of the first process of the environment; the engine's list, then its and its plugins' "
+        "Python files",
+        follows=(
+            "libraries/*/packages/*/version",
+            "libraries/*/origins/*/commit",
+            "libraries/*/origins/*/tree/commit",
+            "process/*/env/*",
+        ),
+    )
+
+
 class Libraries(Section):
     """The environment of one process, without importing anything of it."""
 
@@ -163,4 +185,9 @@ class Libraries(Section):
     )
     customisations: Seen[Map[Customisation]] = config(
         "Code that runs before the program, found by its name alone", "sitecustomize and usercustomize"
+    )
+    engines: Seen[Map[Engine]] = config(
+        "Engines whose source tells which variables they read",
+        "the distributions vllm, sglang and lmdeploy",
+        follows=("libraries/*/packages",),
     )

@@ -223,6 +223,16 @@ RULES: tuple[Rule, ...] = (
         sources=(_SITE,),
     ),
     Rule(
+        name="variable-not-read",
+        sees=("libraries/*/engines", "libraries/*/engines/*/unknown", "libraries/*/engines/*/unknown/*"),
+        moves=("code", "kernel choice"),
+        beside=("libraries/*/packages/vllm/version", "libraries/*/packages/sglang/version"),
+        why="A variable that the engine does not read does nothing: after an upgrade that renamed or dropped it the "
+        "setting is gone while the environment still shows it, and what it switched is at its default again.",
+        confirm="The same run without the variable must be the same; then with the name that this release reads",
+        sources=("https://docs.vllm.ai/en/stable/configuration/env_vars/",),
+    ),
+    Rule(
         name="import-path",
         sees=("libraries/*/folders",),
         moves=("code",),
