@@ -28,6 +28,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 Hertz = Annotated[float, msgspec.Meta(gt=0, le=100)]
 FILES = ("store", "redaction.key_file")
 NVML_WORDS = ("auto", "on", "off")
+SWITCHES = {"true": True, "1": True, "false": False, "0": False, "": False}  # of a variable; a file has TOML's own
 BESIDE_NVML_SECONDS = 1.0  # what a snapshot takes for all the rest, and more
 LARGEST = 1 << 20  # bytes of a config.toml; a file of another kind, or without an end, must not stop a run
 DEFAULT = "default"
@@ -62,6 +63,8 @@ class Areas(Part, frozen=True):
 class Settings(Part, frozen=True):
     """store: the database's file, empty for the default. budget_s: seconds that a whole snapshot may take.
 
+    deep: of an environment every file of every package is held against its RECORD, not only what runs of those that
+    matter most (probes/libraries/watched.py).
     nvml: `auto`, `on`, `off` or a library's path; with nvml_budget_s, nvml_gpu_budget_s and nvml_lock it says how NVML
     is used (probes/kit/nvml/options.py).
     """
@@ -69,6 +72,7 @@ class Settings(Part, frozen=True):
     store: str = ""
     budget_s: Seconds = 5
     color: Literal["auto", "always", "never"] = "auto"
+    deep: bool = False
     nvml: str = "auto"
     nvml_budget_s: Seconds = 3
     nvml_gpu_budget_s: Seconds = 1.5
@@ -201,6 +205,8 @@ def _of_text(text: str, hint: Any) -> Any:
     text = text.encode("utf-8", "backslashreplace").decode()  # a variable can be any bytes
     if hint == tuple[str, ...]:
         return [part.strip() for part in text.split(",") if part.strip()]
+    if hint is bool:
+        return SWITCHES.get(text.lower(), text)
     try:
         return float(text) if hint in (Seconds, Hertz) else text
     except ValueError:

@@ -74,11 +74,12 @@ def test_a_list_in_the_environment_is_separated_by_commas() -> None:
     [
         ("buget_s = 3", "buget_s is no setting: did you mean budget_s?"),
         ("[sampling]\nthen = 3", "sampling.then is no setting: did you mean sampling.then_hz?"),
-        ("qqq = 3", "qqq is no setting: there are store, budget_s, color, nvml, nvml_budget_s, "),
+        ("qqq = 3", "qqq is no setting: there are store, budget_s, color, deep, nvml, nvml_budget_s, "),
         ("budget_s = '3'", "budget_s is '3', but must be a valid number"),
         ("budget_s = true", "budget_s is True, but must be a valid number"),
         ("budget_s = 0", "budget_s is 0, but must be greater than 0"),
         ("budget_s = inf", "budget_s is inf, but must be less than or equal to 3600"),
+        ("deep = 1", "deep is 1, but must be a valid boolean"),
         ("color = 'red'", "color is 'red', but must be 'auto', 'always' or 'never'"),
         ("sampling = 5", "sampling is 5, but must be a table"),
         ("'sampling.then_hz' = 5\nsampling = 3", "sampling is 3, but must be a table (and 1 more)"),
@@ -147,6 +148,18 @@ def test_variables_and_flags_are_refused_by_their_own_names() -> None:
     assert told == r"FINGERPRINT_BUDGET_S: budget_s is '\\udcff', but must be a valid number"
     assert load({"FINGERPRINT_STORE": "runs.db"}).store == "runs.db"
     assert refusal({}, {"budget_s": -1}) == "--budget-s: budget_s is -1, but must be greater than 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"), [("true", True), ("True", True), ("1", True), ("false", False), ("0", False), ("", False)]
+)
+def test_a_switch_in_the_environment_is_a_word_or_a_digit(text: str, deep: bool) -> None:
+    assert load({"FINGERPRINT_DEEP": text}).deep is deep
+
+
+def test_another_word_for_a_switch_is_refused() -> None:
+    told = refusal({"FINGERPRINT_DEEP": "perhaps"})
+    assert told == "FINGERPRINT_DEEP: deep is 'perhaps', but must be a valid boolean"
 
 
 def test_a_slip_in_a_variable_is_refused_and_another_products_variable_is_not() -> None:

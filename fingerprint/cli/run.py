@@ -48,17 +48,20 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
 )
 @click.option("--workload", multiple=True, type=TEXT, metavar="K=V", help="What is asked of it; may be repeated.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="K", help="Start it K times, as K attempts.")
+@click.option(
+    "--deep", is_flag=True, help="Hold every file of every Python package against its RECORD.  [default: deep]"
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=COMMAND)
-def command(quiet: bool, repeat: int, only_plan: bool, **asked: Any) -> NoReturn:
+def command(quiet: bool, repeat: int, only_plan: bool, deep: bool, **asked: Any) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.wrap import leave
 
     _end_by_control_c()
-    invocation = Invocation()
+    invocation = Invocation({"deep": deep or None})
     collecting = Collecting(asked["metrics"], asked["cmd"])
     plan = _plan(invocation, Asked(**asked), collecting.streams)
     if only_plan:

@@ -11,16 +11,19 @@ from probes.kit.probe import Target
 TREE_SECONDS = 0.25
 READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
-ENVIRONMENT_SECONDS = 5.0  # a command that ends meanwhile is held up for as long at most
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
 
 
 class Areas(NamedTuple):
-    """What is read: of each process, and of each environment that some process runs in."""
+    """What is read: of each process, and of each environment that some process runs in.
+
+    environment_seconds: for those that are due at once; a command that ends meanwhile is held up for as long at most.
+    """
 
     process: Sequence[str]
     environment: Sequence[str] = ()
+    environment_seconds: float = 5.0
 
 
 class Telling(NamedTuple):
@@ -104,7 +107,7 @@ class Census:
         self._environments_begun.update(self._environments_due)
         jobs = [Job(area, target) for target in self._environments_due.values() for area in self._areas.environment]
         self._environments_due.clear()
-        self._take(self._reader.begin(jobs, ENVIRONMENT_SECONDS), now)
+        self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
 
     def _targets(self, now: float) -> tuple[Target, ...]:
         """The tree, or what is known of it. At first sight there is no more than the command; a tree that hung is not

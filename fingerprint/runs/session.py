@@ -212,7 +212,9 @@ class Session:
 
     def _census(self, command: Command) -> Census:
         due = [probe for probe in self._means.probes.values() if probe.cadence == "border"]
-        areas = Areas(*([probe.area for probe in due if probe.of == of] for of in ("process", "environment")))
+        processes, environments = ([probe for probe in due if probe.of == of] for of in ("process", "environment"))
+        seconds = max((probe.budget for probe in environments), default=0)
+        areas = Areas([probe.area for probe in processes], [probe.area for probe in environments], seconds)
         moments = Timetable(process_readings(), command.began)
         main, telling = Target(MAIN, command.pid), Telling(_is_passing, _environment)
         return Census(main, areas, self._means.reader, moments, lambda: command.poll() is None, self._process, telling)

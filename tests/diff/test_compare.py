@@ -184,9 +184,7 @@ def test_what_several_descendants_lack_alike_is_a_change_of_all_of_them_and_of_n
 
 
 def test_a_starter_follows_none_of_its_descendants() -> None:
-    a, b = (
-        state_of({"process/main": Task(operands=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12"
-    )
+    a, b = (state_of({"process/main": Task(operands=(n,)), "process/main.x.1": Task(env=Map({"TP": n}))}) for n in "12")
     assert {change.follows for change in compared(a, b).changes} == {None}
 
 

@@ -1,5 +1,6 @@
 """One thing changed in the environment of a Python between two runs: it is the first suspect, alone."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,14 @@ def test_what_changed_is_the_one_suspect(
     change: Callable[[Environment], None], suspect: str, fingerprint: Cli, venv: Environment
 ) -> None:
     assert the_suspect(answer(fingerprint, venv, change)) == f"libraries/main/{suspect}"
+
+
+@pytest.mark.parametrize(("options", "edited"), [((), None), (("--deep",), ["requests/__init__.py"])])
+def test_a_package_that_is_not_watched_is_held_against_its_record_when_a_run_is_deep(
+    options: tuple[str, ...], edited: list[str] | None, fingerprint: Cli, venv: Environment
+) -> None:
+    (venv.site / "requests/__init__.py").write_text("another\n")
+    fingerprint("run", "--name", "A", *options, "--", str(venv.python), *SERVER)
+    document = json.loads(fingerprint("show", "A", "--format", "json").stdout)
+    requests = document["sections"]["libraries/main"]["facts"]["packages"]["items"]["requests"]
+    assert requests.get("modified", {}).get("files") == edited
