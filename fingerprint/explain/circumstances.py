@@ -13,7 +13,7 @@ from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Key
 from probes.kit.paths import FactPath, parse_path
 
-GPUS, KERNEL = Key("gpu"), Key("kernel")
+GPUS, KERNEL, CPU = Key("gpu"), Key("kernel"), Key("cpu")
 _NAMED: Mapping[Reader, str] = {
     "vllm": r"vllm",
     "sglang": r"sglang|sgl[_-]\w+",
@@ -32,6 +32,9 @@ _STARTS: Mapping[str, Reader] = {
     "OLLAMA_": "llama.cpp",
 }
 """Of variables that one engine reads."""
+_PROCESSORS = {"amd_": "AuthenticAMD", "intel_": "GenuineIntel"}
+"""Of parameters of the boot line about processors of one maker."""
+_WORDS = re.compile(r"[a-z0-9]+")
 _OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
 _MODULE = "-m"
@@ -44,6 +47,7 @@ class Circumstances(NamedTuple):
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
     gpus: int | None = None
+    cpus: frozenset[str] = frozenset()
 
 
 UNKNOWN = Circumstances()
@@ -75,12 +79,25 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     engines = frozenset(engine for engine in _ENGINES if any(_is_of(engine, program) for program in every))
     known = all(program.is_compiled for program in every)
     compiled = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
-    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)))
+    makers = frozenset(maker for side in (a, b) if (maker := _maker(side.state)))
+    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers)
+
+
+def own_by(path: FactPath, around: Circumstances) -> bool:
+    """Whether it is the program's own: a flag of its command line, or a variable that bears its name."""
+    if path[0] != "process" or path[-2:-1] not in (("env",), ("flags",)):
+        return path[0] == "process" and path[-1] == "operands"
+    name = path[-1].partition("_")[0].lower()
+    programs = {*around.engines, *(word for program in around.compiled for word in _WORDS.findall(program.lower()))}
+    return path[-2] == "flags" or _STARTS.get(f"{name.upper()}_") in around.engines or name in programs
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
-    """What ran and does not read this variable, by its first letters, or this flag, by the narrowest of its rules;
-    empty where that may be."""
+    """What is there and does not read this variable or parameter, by its first letters, or this flag, by the narrowest
+    of its rules; empty where that may be."""
+    if path[:2] == ("kernel", "cmdline"):
+        maker = next((maker for start, maker in _PROCESSORS.items() if path[-1].startswith(start)), None)
+        return "" if maker is None or maker in around.cpus else ", ".join(sorted(around.cpus))
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
     reader = next((of for start, of in _STARTS.items() if path[-1].startswith(start)), None)
     told += [frozenset((reader,))] if reader and path[-2:-1] == ("env",) else []
@@ -128,3 +145,17 @@ def _has_others(state: Effective) -> bool:
     if standing is None or standing.blob is None:
         return True
     return bool(msgspec.json.decode(standing.blob.body, type=_Kernel).modules.items.keys() & _OF_OTHERS)
+
+
+class _Processor(msgspec.Struct, frozen=True):
+    vendor: Any = None
+
+
+class _Cpu(msgspec.Struct, frozen=True):
+    processor: _Processor = _Processor()
+
+
+def _maker(state: Effective) -> str:
+    standing = state.sections.get(CPU)
+    vendor = msgspec.json.decode(standing.blob.body, type=_Cpu).processor.vendor if standing and standing.blob else ""
+    return vendor if isinstance(vendor, str) else ""

@@ -34,9 +34,10 @@ class Ranked(NamedTuple):
     explains: Explained
 
     @property
-    def order(self) -> tuple[bool, float, str]:
-        """What cannot reach the metric stands behind all that can, and never among them."""
-        return not self.reaches, -self.score, self.change.text
+    def order(self) -> tuple[bool, float, bool, str]:
+        """What cannot reach the metric stands behind all that can, and never among them. Of what is as suspicious, what
+        is about the process stands before what is about its host."""
+        return not self.reaches, -self.score, not self.change.first.key.target, self.change.text
 
 
 def rank(

@@ -72,7 +72,7 @@ def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
 def _other_way(change: Folded, rules: Sequence[Rule], target: Target) -> Iterable[Evidence]:
     """Where the mechanism that knows it best has a direction, and pushes the number the other way. Whether a command
     worked at all is no question of more or less: a link that was set slower may be the one that works."""
-    if target.name == EXIT_STATUS or target.slower is None:
+    if target.slower is None or (target.name == EXIT_STATUS and not rules[0].best):
         return
     if _helps(rules[0], change.first.before, change.first.after) is target.slower:
         yield _says(change, f"it should have made {target.name} {'better' if target.slower else 'worse'}")

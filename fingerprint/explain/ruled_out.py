@@ -51,7 +51,6 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "libraries": {
         "versions": ("libraries/*/packages/*/version",),
         "edited files": ("libraries/*/packages/*/modified/digest",),
-        "variables that nothing reads": ("libraries/*/engines/*/unknown", "libraries/*/engines/*/unknown/*"),
     },
     "container": {
         "runtime": ("container/*/runtime",),

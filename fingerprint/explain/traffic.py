@@ -75,9 +75,19 @@ def crossed(_: Folded, pairs: Sequence[Pair]) -> bool | None:
 
 
 def rerouted(change: Folded, pairs: Sequence[Pair]) -> bool | None:
-    """Whether it ceased in the run that lost the way, and the other way's grew there. Else nothing follows."""
+    """Whether it ceased in the run that lost the way, and the other way's grew there. False where that run has nothing
+    of it left, and as much crossed all the same. Else nothing follows."""
     lost_in = _without(change)
-    return True if any(_gave_way(pair, run) for pair in pairs for run in lost_in) else None
+    if any(_gave_way(pair, run) for pair in pairs for run in lost_in):
+        return True
+    left = change.first.after if lost_in == "b" else change.first.before
+    is_all = len(lost_in) == 1 and (left == 0 or isinstance(left, str))
+    return False if pairs and is_all and all(_went_on(pair, lost_in) for pair in pairs) else None
+
+
+def _went_on(pair: Pair, run: str) -> bool:
+    had, lacks = _in_order(pair.traffic, run)
+    return lacks >= STILL and TWICE * lacks >= had
 
 
 def _gave_way(pair: Pair, run: str) -> bool:

@@ -6,7 +6,7 @@ from math import log, log1p
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, unread_by
+from fingerprint.explain.circumstances import Circumstances, own_by, unread_by
 from fingerprint.explain.contract import Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.metrics import EXIT_STATUS
@@ -31,6 +31,8 @@ UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
+OWN = 0.04
+"""Of a flag of the program, or a variable that bears its name."""
 PRIVATE = -0.02
 """A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
 SELDOM = -0.1
@@ -61,6 +63,7 @@ def weights(
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if signs and not limits.evidence else 0.0,  # a limit that was reached shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
+        "own": OWN if own_by(change.first.path, around) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
@@ -92,10 +95,14 @@ def _ended(metric: MetricChange | None) -> bool:
 
 def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
     """How far the number moved beyond what the mechanism usually does, by the rule that suits best. Less than usual is
-    half as strange as more: not all of the work waits for it."""
+    half as strange as more: not all of the work waits for it. A number that is named after what it moves goes twice as
+    far, as logarithms, and a share of it however far it likes."""
     if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric):
         return 0.0
-    moved = abs(log(metric.ratio))
+    of_itself = named(rules, metric) == NAMED
+    if of_itself and metric.unit == "%":
+        return 0.0
+    moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
     usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]
     beyond = min(max(0.0, moved - log(most), (log(least) - moved) / 2) for least, most in usual)
     return max(TOO_FAR, PER_DOUBLING * beyond / log(2))

@@ -84,7 +84,7 @@ def test_suspects_are_ordered_by_how_often_their_kind_was_the_confirmed_cause() 
     a = subject("A", Made(), Task(nice=0, operands=("x",), env=Map({"OMP_NUM_THREADS": "1"})))
     b = subject("B", Made(), Task(nice=5, operands=("y",), env=Map({"OMP_NUM_THREADS": "2"})))
     assert [suspect.facts[0] for suspect in explained(a, b).suspects] == [
-        "process/main/env/OMP_NUM_THREADS", "process/main/operands", "process/main/nice",
+        "process/main/operands", "process/main/env/OMP_NUM_THREADS", "process/main/nice",
     ]  # fmt: skip
 
 

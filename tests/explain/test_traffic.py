@@ -12,7 +12,7 @@ from fingerprint.diff.known import probe_of
 from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.observed import observed
 from fingerprint.explain.rank import Ranked, rank
-from fingerprint.explain.weights import BINDING, SHOWN, UNBOUND
+from fingerprint.explain.weights import BINDING, UNBOUND
 from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.mig import Mig
@@ -151,7 +151,7 @@ def test_links_that_fell_silent_while_more_crossed_pcie_show_that_the_way_was_lo
     before: Gpus, after: Gpus, text: str
 ) -> None:
     found = ranked(before, after, LINKED, STAGED)[text]
-    assert (found.likelihood, found.parts["shows"]) == ("likely", SHOWN)
+    assert (found.likelihood, found.parts["binds"]) == ("likely", BINDING)
     (evidence,) = found.evidence
     assert evidence.fact.endswith("/nvlink/data_tx")
     assert "NVLink fell silent, and more crossed PCIe" in evidence.says
@@ -159,7 +159,7 @@ def test_links_that_fell_silent_while_more_crossed_pcie_show_that_the_way_was_lo
 
 def test_the_same_shows_the_other_way_round() -> None:
     found = ranked(joined(0), joined(12), STAGED, LINKED)[ACTIVE]
-    assert found.parts["shows"] == SHOWN
+    assert found.parts["binds"] == BINDING
 
 
 def test_a_way_that_was_lost_in_one_run_does_not_silence_the_links_of_the_other() -> None:
@@ -180,6 +180,12 @@ def test_links_that_nothing_crossed_in_either_run_are_not_why() -> None:
 def test_that_something_crossed_them_is_no_evidence() -> None:
     found = ranked(joined(12), joined(8), LINKED, LINKED)[ACTIVE]
     assert (found.likelihood, found.evidence, found.against) == ("possible", (), ())
+
+
+def test_a_way_that_is_lost_whole_and_that_as_much_crosses_all_the_same_is_not_why() -> None:
+    found = ranked(joined(p2p="ok"), joined(p2p="not_supported"), LINKED, LINKED)[PEER]
+    assert (found.likelihood, found.parts["binds"]) == ("unlikely", UNBOUND)
+    assert ranked(joined(12), joined(0), LINKED, LINKED)[ACTIVE].against
 
 
 def test_links_whose_traffic_is_not_told_are_neither_for_nor_against() -> None:

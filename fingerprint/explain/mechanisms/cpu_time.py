@@ -7,13 +7,20 @@ _IDLE = "https://docs.kernel.org/admin-guide/pm/cpuidle.html"
 _PARAMETERS = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 _THREADS = ("process/*/env/OMP_NUM_THREADS", "process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus")
 
-_CONTENDED = (
+THROTTLED = (
+    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
+    Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
+)
+CONTENDED = (
     Condition(
         facts="usage/main/run_delay", sign="grew", says="threads of the run were ready and had no CPU", least=1e8
     ),
     Condition(
         facts="usage/main/involuntary_switches", sign="grew", says="threads of the run were pushed off a CPU", least=100
     ),
+)
+_PRESSED = (
+    *CONTENDED,
     Condition(facts="pressure/cpu/some/total", sign="grew", says="threads of this host waited for a CPU", least=1e5),
 )
 _FAR_PAGES = Condition(
@@ -30,10 +37,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/cgroup/cpu_max",),
         moves=("cpu time",),
         way="more helps",
-        binds=(
-            Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
-            Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
-        ),
+        binds=THROTTLED,
         usual=(2.0, 45.0),
         beside=("process/*/env/OMP_NUM_THREADS", "process/*/flags/--threads"),
         why="When the group has used its quota, all of its threads stop until the period ends, and threads that spin "
@@ -64,7 +68,7 @@ RULES: tuple[Rule, ...] = (
         name="cpu-set",
         sees=("process/*/affinity", "process/*/cgroup/cpuset_cpus"),
         moves=("cpu time", "page placement"),
-        shows=(*_CONTENDED[:2], _FAR_PAGES),
+        shows=(*CONTENDED, _FAR_PAGES),
         usual=(1.1, 5.0),
         beside=("cpu/smt/active", "numa/nodes/*/cpus", "process/*/env/OMP_NUM_THREADS"),
         why="Threads wait for each other on too few CPUs, share cores where the set holds both siblings of half of "
@@ -82,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/cgroup/cpu_weight",),
         moves=("cpu time",),
         way="more helps",
-        binds=_CONTENDED,
+        binds=_PRESSED,
         usual=(1.05, 5.0),
         why="Against busy neighbours a group gets CPU time by its weight, at each level; where CPUs are free it means "
         "nothing.",
@@ -94,7 +98,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/nice", "process/*/autogroup_nice"),
         moves=("cpu time",),
         way="less helps",
-        binds=_CONTENDED,
+        binds=_PRESSED,
         usual=(1.05, 5.0),
         why="Each step changes the share of a contended CPU by about a quarter; where CPUs are free it means nothing.",
         confirm="renice to the other run's value, then the same run beside the same neighbours",
@@ -105,7 +109,7 @@ RULES: tuple[Rule, ...] = (
         name="scheduling-policy",
         sees=("process/*/policy", "process/*/rt_priority"),
         moves=("cpu time", "wake latency"),
-        shows=_CONTENDED[:2],
+        shows=CONTENDED,
         usual=(1.02, 2.0),
         why="A real-time thread runs before all normal ones and is woken at once; an idle or batch one waits. Spinning "
         "real-time threads starve the driver's own.",
@@ -139,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         name="smt",
         sees=("cpu/smt/control", "cpu/smt/active"),
         moves=("cpu time",),
-        shows=_CONTENDED[:2],
+        shows=CONTENDED,
         usual=(1.05, 3.6),
         beside=("process/*/affinity", "process/*/env/OMP_NUM_THREADS"),
         why="With it there are twice as many CPUs and each has half a core while its sibling works. Both signs are on "
@@ -156,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         name="cpus-at-work",
         sees=("cpu/online", "cpu/present", "cpu/cores", "cpu/packages"),
         moves=("cpu time",),
-        shows=_CONTENDED[:2],
+        shows=CONTENDED,
         usual=(1.05, 4.0),
         beside=("process/*/env/OMP_NUM_THREADS",),
         why="Thread pools size themselves by the number of CPUs, and work bound by the host scales with the cores "
@@ -188,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         name="isolated-cpus",
         sees=("cpu/isolated",),
         moves=("cpu time",),
-        shows=_CONTENDED[:2],
+        shows=CONTENDED,
         usual=(1.1, 10.0),
         beside=("process/*/affinity",),
         why="The scheduler balances nothing onto or off these CPUs: threads that are not pinned never use them, and "

@@ -204,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("nvlink", "collective", "availability"),
         best=("true", "present"),
-        shows=REROUTED,
+        binds=REROUTED,
         between=True,
         breaks="often",
         usual=(1.2, 4.0),
@@ -276,7 +276,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="gpu-monitoring",
         sees=("driver/daemons/nvidia-dcgm/*", "driver/daemons/dcgm-exporter/*"),
-        moves=("launch latency", "nvlink", "cpu time"),
+        moves=("launch latency", "nvlink", "collective", "cpu time"),
         best=("false", "absent"),
         usual=(1.02, 1.2),
         why="Monitoring asks the driver while the work runs: fields of NVLink slowed collectives, queries ten times a "

@@ -1,13 +1,10 @@
 """Flags of servers and benchmarks about the host's part: memory, threads, the front end, what is asked."""
 
-from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
+from fingerprint.explain.mechanisms.cpu_time import CONTENDED, THROTTLED
+from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.mechanisms.server_flags import LLAMA, SGLANG, TRTLLM, VLLM, flag
 
 _HOST: tuple[Phase, ...] = ("host latency", "decode step", "verify step", "prefill", "start-up", "any work")
-_THROTTLED = (
-    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
-    Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
-)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -85,8 +82,8 @@ RULES: tuple[Rule, ...] = (
             " --cpu-range* --cpu-strict* --prio --prio-* --poll* --omp-num-threads --gc-threshold"
         ),
         moves=("cpu time", "wake latency"),
-        shows=_THROTTLED,
-        usual=(1.08, 10.0),
+        shows=(*THROTTLED, *CONTENDED),
+        usual=(1.08, 45.0),
         beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "process/*/affinity", "cpu/smt/active"),
         why="Threads that compute in step are as fast as the last one. More of them than CPUs, than cores, or than a "
         "quota pays for stop each other: 2 to 10x, with the GPU idle; too few leave cores idle.",
@@ -138,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "workload"),
         phases=_HOST,
-        shows=_THROTTLED,
+        shows=THROTTLED,
         why="What is done to a request before and after the GPU: templates, tokens, images, grammars. A compiler of "
         "grammars that took all cores of the host made 8 ms a token into 80, within a quota.",
         confirm="py-spy dump of the API server during the run; the same requests as plain text without a grammar",

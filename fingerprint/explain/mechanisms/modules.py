@@ -90,7 +90,11 @@ RULES = (
         beside=("driver/module/version",),
         why="What the GPU's driver was loaded with: firmware, idling, heterogeneous memory, mode setting.",
         confirm="Load the module with the other run's parameters: /sys/module/NAME/parameters, modprobe.d",
-        sources=("https://download.nvidia.com/XFree86/Linux-x86_64/570.133.07/README/index.html",),
+        confirmed=1,
+        sources=(
+            "https://download.nvidia.com/XFree86/Linux-x86_64/570.133.07/README/index.html",
+            "https://github.com/ollama/ollama/issues/11593",
+        ),
     ),
     Rule(
         name="other-gpu-module",

@@ -125,6 +125,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         breaks="often",
         usual=(1.2, 10.0),
+        between=True,
         why="Memory that may not be pinned cannot be registered for RDMA or locked against swap: transports fail or "
         "fall back to copies. The kernel counts no refusals.",
         confirm="prlimit --memlock=unlimited for the start; VmPin and VmLck in /proc/PID/status",
@@ -138,6 +139,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         phases=("start-up", "host latency", "any work"),
         breaks="often",
+        usual=(1.05, 20.0),
         why="A descriptor a connection, a mapped weight file, a shared-memory segment: a client of a thousand requests "
         "at once completed a tenth of them under 1024, and loaders of many workers ended with `Too many open files`.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",

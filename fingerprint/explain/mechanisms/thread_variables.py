@@ -1,5 +1,6 @@
 """Variables that say how many threads a library starts, where they stand, how they wait and how they compute."""
 
+from fingerprint.explain.mechanisms.cpu_time import CONTENDED, THROTTLED
 from fingerprint.explain.mechanisms.graph import Condition, Rule
 from fingerprint.explain.mechanisms.variables import env
 
@@ -8,23 +9,11 @@ _OPENMP = "https://www.openmp.org/spec-html/5.2/openmpch21.html"
 _TORCH = "https://docs.pytorch.org/docs/stable/threading_environment_variables.html"
 _GRANTED = ("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus", "process/*/affinity", "cpu/smt/active")
 
-_THROTTLED = (
-    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
-    Condition(facts="usage/main/cgroup/throttled_usec", sign="grew", says="the quota held CPUs back"),
-)
-_CONTENDED = (
-    Condition(
-        facts="usage/main/run_delay", sign="grew", says="threads of the run were ready and had no CPU", least=1e8
-    ),
-    Condition(
-        facts="usage/main/involuntary_switches", sign="grew", says="threads of the run were pushed off a CPU", least=100
-    ),
-)
 _SLEPT = Condition(
     facts="usage/main/voluntary_switches", sign="grew", says="threads slept and had to be woken", least=100
 )
 _MISPLACED = (
-    *_CONTENDED,
+    *CONTENDED,
     Condition(facts="numa/nodes/*/other_node", sign="grew", says="threads got memory of another node", least=1000),
 )
 
@@ -37,7 +26,7 @@ RULES: tuple[Rule, ...] = (
             " NUMEXPR_*THREADS VECLIB_MAXIMUM_THREADS NUMBA_NUM_THREADS TORCH_NUM_THREADS"
         ),
         moves=("cpu time",),
-        shows=(*_THROTTLED, *_CONTENDED),
+        shows=(*THROTTLED, *CONTENDED),
         usual=(1.05, 10.0),
         beside=_GRANTED,
         why="Unset, a pool is as large as the node's CPUs, whatever the group is granted: threads that wait for each "
@@ -55,7 +44,7 @@ RULES: tuple[Rule, ...] = (
         name="omp-waiting",
         sees=env("OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME KMP_LIBRARY OPENBLAS_THREAD_TIMEOUT"),
         moves=("wake latency", "cpu time"),
-        shows=(*_THROTTLED, _SLEPT),
+        shows=(*THROTTLED, _SLEPT),
         usual=(1.05, 10.0),
         beside=_GRANTED,
         why="Threads that spin at a barrier go on at once and take CPUs from others, and a quota from themselves; "

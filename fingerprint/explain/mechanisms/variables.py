@@ -1,5 +1,6 @@
 """Environment variables that any program reads: of loader, allocator, Python, other run times and the shell."""
 
+from fingerprint.explain.mechanisms.cpu_time import CONTENDED, THROTTLED
 from fingerprint.explain.mechanisms.graph import Condition, Rule
 
 
@@ -15,15 +16,6 @@ _LOADER = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 _PYTHON = "https://docs.python.org/3/using/cmdline.html"
 _IN_KERNEL = (
     Condition(facts="usage/main/system", sign="grew", says="the run spent more time in the kernel", least=20),
-)
-_CONTENDED = (
-    Condition(facts="usage/main/cgroup/nr_throttled", sign="grew", says="periods ended with threads stopped"),
-    Condition(
-        facts="usage/main/run_delay", sign="grew", says="threads of the run were ready and had no CPU", least=1e8
-    ),
-    Condition(
-        facts="usage/main/involuntary_switches", sign="grew", says="threads of the run were pushed off a CPU", least=100
-    ),
 )
 _WRITTEN = (
     Condition(
@@ -143,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("GOMAXPROCS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RAYON_* TOKENIZERS_PARALLELISM"),
         moves=("cpu time",),
         phases=("host latency", "prefill", "start-up", "any work"),
-        shows=_CONTENDED,
+        shows=(THROTTLED[0], *CONTENDED),
         usual=(1.05, 4.0),
         beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
         why="Workers of tokenizers, routers and clients: too few queue up, more than the CPUs that are granted push "
