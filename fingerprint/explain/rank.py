@@ -1,6 +1,7 @@
 """The order of the suspects: which changed state can have moved this number, by what leads from it to the number,
 whether that was seen at work, and what speaks against it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
 from fingerprint.explain.signs import shown
-from fingerprint.explain.weights import weights
+from fingerprint.explain.weights import Case, weights
 from probes.kit.paths import Glob, parse_glob
 
 LEAST = 0.01
@@ -51,7 +52,9 @@ def rank(
     most suspicious first."""
     metric = subject_of(metrics)
     about = _About(target_of(metric), metric, metrics, by_path(seen), around)
-    suspects = [_ranked(change, about) for change in changes.changes if change.follows is None and change.first.leads]
+    followers = _followers(changes.changes)
+    leading = [change for change in changes.changes if change.follows is None and change.first.leads]
+    suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
     evidence = [parse_glob(evidence.fact) for suspect in suspects for evidence in suspect.evidence]
     suspects += [_ranked(one, about) for one in grown if one.follows is None and not _is_one_of(evidence, one)]
     return tuple(sorted(suspects, key=lambda one: one.order))
@@ -67,25 +70,38 @@ class _About(NamedTuple):
     around: Circumstances
 
     @property
+    def ended(self) -> bool:
+        """Whether it is to be explained that a run ended."""
+        return self.target is not None and "completion" in self.target.phases
+
+    @property
     def harmed(self) -> str:
         """The worse run."""
         slower = self.target.slower if self.target else None
         return "" if slower is None else "b" if slower else "a"
 
 
+def _followers(changes: Sequence[Folded]) -> Mapping[str, Sequence[Folded]]:
+    found: dict[str, list[Folded]] = defaultdict(list)
+    for change in changes:
+        if change.follows is not None:
+            found[change.follows].append(change)
+    return found
+
+
 def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
     return all(any(glob.matches(change.path) for glob in evidence) for change in counter.changes)
 
 
-def _ranked(change: Folded, about: _About) -> Ranked:
+def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
     way = reach(change, about.target, about.metrics)
-    ended = about.target is not None and "completion" in about.target.phases
-    limits = bound(change, way.rules, about.seen, ended=ended, harmed=about.harmed)
+    limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs = shown(change, way.rules, about.seen, about.harmed)
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_unread(change, way, about.around))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
-    parts = weights(change, way, limits, signs, most, about.metric, about.around)
+    brings = [found.rules for follower in followers if (found := reach(follower, about.target, ())).reaches]
+    parts = weights(Case(change, way, limits, signs, most, brings), about.metric, about.around)
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most)
@@ -102,9 +118,14 @@ def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evid
     if not way.reaches:
         return "unlikely"
     if not against:
-        return "likely" if evidence and not _is_at_rest(about) else "possible"
+        return "likely" if evidence and not _is_at_rest(about) and not _seldom_ends(way, about) else "possible"
     moved = {metric.name for metric in about.metrics if metric.verdict in MOVED}
     return "possible" if evidence and all(one.fact in moved for one in against) else "unlikely"
+
+
+def _seldom_ends(way: Reach, about: _About) -> bool:
+    """Whether it is to be explained that a run ended, by what makes runs slower."""
+    return about.ended and bool(way.rules) and way.rules[0].breaks == "seldom"
 
 
 def _is_at_rest(about: _About) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import log, log1p
+from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
@@ -48,20 +49,31 @@ SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 
 
-def weights(
-    change: Folded, way: Reach, limits: Bound, signs: Sequence[Evidence], most: Explained,
-    metric: MetricChange | None, around: Circumstances,
-) -> Mapping[str, float]:  # fmt: skip
+class Case(NamedTuple):
+    """What was found of a change. most: of the number. brings: by which what follows from it leads to the number."""
+
+    change: Folded
+    way: Reach
+    limits: Bound
+    signs: Sequence[Evidence]
+    most: Explained
+    brings: Sequence[Sequence[Rule]] = ()
+
+
+def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> Mapping[str, float]:
     """The parts that are not nothing."""
+    change, way, limits = case.change, case.way, case.limits
     verdict = change.first.verdict
     every = {
-        "prior": UNHEARD_OF + PRIOR * prior(way.rules),
+        "prior": UNHEARD_OF + PRIOR * max(map(prior, (way.rules, *case.brings))),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric),
         "size": size(way.rules, metric),
-        "bound": SMALL * (1 - most.share),
+        "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
-        "shows": SHOWN if signs and not limits.evidence else 0.0,  # a limit that was reached shows in the same counters
+        "shows": SHOWN
+        if case.signs and not limits.evidence
+        else 0.0,  # a limit that was reached shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
