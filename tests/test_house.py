@@ -250,5 +250,8 @@ def test_the_decisions_page_lists_every_decision() -> None:
 def test_the_architecture_page_is_short_and_names_what_exists() -> None:
     text = (ROOT / "docs/architecture.md").read_text()
     assert len(text.splitlines()) < 100
+    words = set(re.findall(r"`([a-z_]+)`", text))
+    parts = {path.stem for folder in ("probes", "probes/kit") for path in (ROOT / folder).glob("[a-z]*")}
+    assert parts - {"py", "kit", "gitdir"} - words == set()
     for path in re.findall(r"`((?:fingerprint|probes)/[a-z_/]*(?:\.py)?)`", text):
         assert (ROOT / path).exists(), path

@@ -59,7 +59,7 @@ def test_a_unit_that_moved_is_set_back_where_it_is_now() -> None:
     b = host(x=gpu("2", power_limit=450_000), y=gpu("1", power_limit=700_000))
     [change] = compare(a, b).changes
     assert change.text == "gpu/y/power_limit"
-    assert restore(change) == "nvidia-smi -i x -pl $((700000 / 1000))"
+    assert restore(change) == "nvidia-smi -i x -pl 700"
 
 
 def test_what_another_driver_tells_and_the_first_did_not_follows_from_it() -> None:

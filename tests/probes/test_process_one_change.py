@@ -25,7 +25,8 @@ def host() -> Host:
 
 
 def of(host: Host, argv: tuple[str, ...] = SLEEP, **start: Any) -> Process:
-    with running(argv, **start) as pid:
+    """Started in a folder of no git tree: that of the tests may be edited meanwhile."""
+    with running(argv, **{"cwd": "/", **start}) as pid:
         return read(host, pid)
 
 
