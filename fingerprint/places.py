@@ -35,9 +35,13 @@ def place_of(cls: type[Section], names: Names) -> Place | None:
 
 def pattern_of(cls: type[Section], names: Names) -> tuple[str | None, ...]:
     """Names, with None for the keys of items that are sections."""
+    collections = _collections(cls)
     pattern: tuple[str | None, ...] = ()
+    starred: Names = ()
     for name in names:
-        pattern += (None if _starred(pattern) in _collections(cls) else name,)
+        is_key = starred in collections
+        pattern += (None if is_key else name,)
+        starred += ("*" if is_key else name,)
     return pattern
 
 

@@ -25,6 +25,7 @@ from probes.kit.facts import NOT_READ, Fact, Gap, Map, Section
 from probes.kit.paths import FactPath
 
 S = TypeVar("S", bound=Section)
+Fields = Callable[[type[Section]], tuple[str, ...]]
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
@@ -56,16 +57,23 @@ class Blob(msgspec.Struct, frozen=True):
     body: msgspec.Raw
 
 
-def leaves(section: Section, names: tuple[str, ...] = ()) -> Iterator[Leaf]:
-    """Every fact of the section that was read, collections before their items, in declared order."""
+def fields_of(cls: type[Section]) -> tuple[str, ...]:
+    return cls.__struct_fields__
+
+
+def leaves(section: Section, names: tuple[str, ...] = (), fields: Fields = fields_of) -> Iterator[Leaf]:
+    """Every fact of the section that was read, collections before their items, in declared order.
+
+    fields: of a section type, those that are entered.
+    """
     alone = not names and is_one_collection(type(section))
-    for field in section.__struct_fields__:
+    for field in fields(type(section)):
         value = getattr(section, field)
         at = names if alone else (*names, field)
         if isinstance(value, Section):
-            yield from leaves(value, at)
+            yield from leaves(value, at, fields)
         elif value is not NOT_READ:
-            yield from _leaves_of(section.__facts__[field], value, at)
+            yield from _leaves_of(section.__facts__[field], value, at, fields)
 
 
 def seen(value: Any) -> int:
@@ -79,14 +87,14 @@ def seen(value: Any) -> int:
     return 1
 
 
-def _leaves_of(fact: Fact, value: Any, at: tuple[str, ...]) -> Iterator[Leaf]:
+def _leaves_of(fact: Fact, value: Any, at: tuple[str, ...], fields: Fields) -> Iterator[Leaf]:
     if not isinstance(value, Map):
         yield Leaf(at, fact, value)
         return
     yield Leaf(at, fact, frozenset(value.items))
     for key, item in value.items.items():
         if isinstance(item, Section):
-            yield from leaves(item, (*at, key))
+            yield from leaves(item, (*at, key), fields)
         else:
             yield Leaf((*at, key), fact, item)
 
@@ -204,7 +212,7 @@ def loader_of(cls: type[S], schema: str) -> Callable[[Union[bytes, msgspec.Raw]]
 def _under_new_names(cls: type[Section], stored: dict[str, Any]) -> dict[str, Any]:
     new_names = {old: name for name, fact in cls.__facts__.items() for old in fact.renamed_from if name not in stored}
     renamed = {new_names.get(name, name): value for name, value in stored.items()}
-    for name, kind in _sections_in(cls):
+    for name, kind in sections_in(cls):
         value = renamed.get(name, {})
         if value.get("$") == "map":
             items = {key: _under_new_names(kind, item) for key, item in value["items"].items()}
@@ -215,7 +223,7 @@ def _under_new_names(cls: type[Section], stored: dict[str, Any]) -> dict[str, An
 
 
 @cache
-def _sections_in(cls: type[Section]) -> tuple[tuple[str, type[Section]], ...]:
+def sections_in(cls: type[Section]) -> tuple[tuple[str, type[Section]], ...]:
     """(field, section type) of the fields that are a section or a collection of them."""
     kinds = ((name, kind) for name, hint in _hints(cls).items() for kind in _inner(hint))
     return tuple((name, kind) for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Section))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 
 from fingerprint.places import facts_of, place_of
+from fingerprint.sections import sections_in
 from fingerprint.snapshot import Key
 from fingerprint.walk import Names
 from probes.kit.facts import Fact, Section
@@ -23,9 +24,15 @@ def probe_of(area: str) -> Probe[Section] | None:
 
 
 @cache
-def waits_to_settle(cls: type[Section]) -> bool:
-    """Whether some state of this section may only be compared under load."""
-    return any(fact.kind == "state" and not fact.lasting for fact in facts_of(cls).values())
+def waiting(cls: type[Section]) -> tuple[str, ...]:
+    """The fields of this section that are, or hold, states that may only be compared under load."""
+    own = {field for field, fact in cls.__facts__.items() if is_waiting(fact)}
+    holders = {field for field, kind in sections_in(cls) if waiting(kind)}
+    return tuple(field for field in cls.__struct_fields__ if field in own | holders)
+
+
+def is_waiting(fact: Fact) -> bool:
+    return fact.kind == "state" and not fact.lasting
 
 
 @cache

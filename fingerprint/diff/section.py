@@ -13,7 +13,7 @@ import msgspec
 
 from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
-from fingerprint.diff.known import UNIT_FACTS, holds_devices, waits_to_settle
+from fingerprint.diff.known import UNIT_FACTS, holds_devices, waiting
 from fingerprint.diff.pairing import SectionPair, device_depth, keys_of_b, under_key_of_a, under_keys_of
 from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired, is_up_to_the_reporter
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
@@ -65,7 +65,7 @@ def _detail(side: Standing | None) -> str:
 
 def _needs_a_look(probe: Probe[Section] | None) -> bool:
     """Whether equal digests do not tell all: a state of the volatile half, or devices whose pairing is to be said."""
-    return probe is not None and (waits_to_settle(probe.section) or holds_devices(probe.section))
+    return probe is not None and (bool(waiting(probe.section)) or holds_devices(probe.section))
 
 
 def _unread(key: Key, a: Standing, b: Standing) -> Iterator[NotKnown]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Paired, Unsteady
-from fingerprint.diff.known import waits_to_settle
+from fingerprint.diff.known import is_waiting, waiting
 from fingerprint.diff.pairing import device_depth, keys_of_b, under_key_of_a
 from fingerprint.diff.verdicts import is_unknown
 from fingerprint.lost import is_below
@@ -65,7 +65,7 @@ def settled(
 ) -> Settled:
     """pairing: which device of A is which of B; of one that the other side lacks nothing is said, nor of items that
     are told already."""
-    if not waits_to_settle(cls):
+    if not waiting(cls):
         return Settled()
     at, keys = device_depth(cls), keys_of_b(pairing)
     left = _states(a, cls)
@@ -100,8 +100,8 @@ def _outcome(d: Difference, x: State, y: State) -> str:
 def _states(standing: Standing, cls: type[Section]) -> dict[Names, State]:
     found = {
         leaf.names: State(leaf.value, settled=standing.under_load)
-        for leaf in leaves(decoder_of(cls)(standing.volatile))
-        if leaf.fact.kind == "state" and not leaf.fact.lasting
+        for leaf in leaves(decoder_of(cls)(standing.volatile), fields=waiting)
+        if is_waiting(leaf.fact)
     }
     for names, held in standing.held.items():
         place = place_of(cls, names)

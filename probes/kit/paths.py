@@ -33,7 +33,10 @@ def parse_path(text: str) -> FactPath:
     """The path that `text` writes. Raises ValueError for an empty segment or a bare `*` or `%`."""
     if "*" in text:
         raise ValueError(f"'{text}' is a glob, not a path: write a literal * as %2A")
-    return FactPath(_segment(part, text) for part in text.split("/"))
+    parts = text.split("/")
+    if "%" not in text and all(parts):
+        return FactPath(parts)
+    return FactPath(_segment(part, text) for part in parts)
 
 
 def _segment(part: str, whole: str) -> str:

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -76,6 +77,7 @@ def probe(
     return decorate
 
 
+@cache
 def areas() -> tuple[str, ...]:
     """The names of all areas, without importing any."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(probes.__path__) if m.name != "kit"))

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fingerprint.diff import Changes, compare
+from fingerprint.diff.known import is_waiting, waiting
 from fingerprint.runs.effective import Effective, effective
 from fingerprint.runs.record import Held, Sampled, Snapped, Uncounted
 from fingerprint.sections import leaves
@@ -57,6 +58,13 @@ def runs(draw: st.DrawFn) -> Effective:
 def told(changes: Changes) -> Counter[tuple[str, str, str, str]]:
     each = [change for folded in changes.changes for change in folded.changes]
     return Counter((str(c.path), c.verdict, repr(c.before), repr(c.after)) for c in each)
+
+
+@given(racks, st.dictionaries(keys, st.builds(Device, limit=numbers, speed=numbers)))
+def test_no_state_that_waits_lies_beside_the_ways_to_them(rack: Rack, found: dict[str, Device]) -> None:
+    for section in (rack, Made(mode="a", devices=Map(found))):
+        every = [leaf for leaf in leaves(section) if is_waiting(leaf.fact)]
+        assert [leaf for leaf in leaves(section, fields=waiting) if is_waiting(leaf.fact)] == every
 
 
 @given(runs())

@@ -37,6 +37,12 @@ def test_students_t_is_scipys(degrees: float, p: float) -> None:
     assert t_quantile(p, degrees) == pytest.approx(stats.t.ppf(p, degrees), rel=1e-8, abs=1e-12)
 
 
+@given(st.floats(0.51, 0.99999), st.floats(1, 9_999))
+def test_below_a_quantile_of_t_lies_its_share(p: float, degrees: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert stats.t.sf(t_quantile(p, degrees), degrees) == pytest.approx(1 - p, rel=1e-6)
+
+
 def test_welchs_interval_is_scipys() -> None:
     stats = pytest.importorskip("scipy.stats")
     chance = Random(1)
