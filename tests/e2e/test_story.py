@@ -41,10 +41,8 @@ def suspects(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_answer_names_the_limit_what_was_at_work_what_speaks_against_it_and_what_is_left(answer: Diff) -> None:
-    assert (
-        answer.headline
-        == f"verify_ms is worse (+54 %); first suspect: {POWER} 600 -> 450 W on 8/8, at most 15 % of it."
-    )
+    first = f"{POWER} 600 -> 450 W on 8/8, at most 15 % of it"
+    assert answer.headline == f"verify_ms is worse (+54 %); first suspect: {first}."
     [suspect] = answer.suspects
     assert (suspect.facts, suspect.on, suspect.likelihood) == ((POWER,), "8/8", "possible")
     assert [one.fact.rpartition("/")[2] for one in suspect.evidence] == ["sw_power_cap", "draw"]

@@ -84,10 +84,8 @@ def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variab
 
 
 def test_a_module_and_a_verb_name_the_engine_as_its_program_does() -> None:
-    launched = Process(interpreter=Interpreter(path="/usr/bin/python3"), **module("sglang.launch_server"))
+    python = Interpreter(path="/usr/bin/python3")
+    launched = Process(interpreter=python, flags=Map({"-m": ("sglang.launch_server",)}))
     found = circumstances(subject("A", None, launched), subject("B", None, launched))
-    assert (found.engines, found.compiled) == ({"sglang"}, frozenset())
-
-
-def module(name: str) -> dict[str, Map[tuple[str, ...]]]:
-    return {"flags": Map({"-m": (name,)})}
+    assert found.engines == {"sglang"}
+    assert found.compiled == set()
