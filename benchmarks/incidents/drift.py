@@ -1,7 +1,7 @@
 """What else changed between two runs: captures of machines on which nobody looked for a cause, and other incidents'
 triggers, at least half of it with a way to the number of the row."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from benchmarks.incidents.machines import MACHINES, standing
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
 from benchmarks.incidents.putting import Place, places
-from benchmarks.incidents.rows import DATA, Incident, Number, incidents
+from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
 from benchmarks.incidents.sampling import facts_of_place
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.phases import ANY, phases_of_metric
@@ -24,8 +24,11 @@ HALF = 0.5
 OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
 OF_ANOTHER_DRIVER = ("kernel/modules/amdgpu",)
 """Drift of machines that have one, and GPUs of its maker."""
-INFERRED, CLOCKS = "gpu/*/inferred/clock_lock", "gpu/*/clocks"
-"""Of clocks that the row tells of, what is inferred is no drift."""
+TOLD_BY: Mapping[str, tuple[str, ...]] = {
+    "gpu/*/inferred/clock_lock": ("gpu/*/clocks",),
+    "gpu/*/power_limit": ("gpu/*/power", "gpu/*/clocks_event_reasons"),
+}
+"""What is no drift of a row that tells what the GPUs did: another limit than it had would have shown there."""
 
 
 def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
@@ -85,11 +88,15 @@ def _fits(change: Changed, incident: Incident) -> bool:
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
     if any(path.startswith(foreign) for path in change.facts) or not _is_read(change, incident.program):
         return False
-    if INFERRED in change.facts and any(seen.fact.startswith(CLOCKS) for seen in incident.seen):
+    if any(seen.fact.startswith(TOLD_BY.get(path, ())) for path in _anywhere(change.facts) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     there = all(_places(incident.machine, path) for path in change.facts)
     return there and not _standing_for(change.facts, incident.machine) & _standing_for(ours, incident.machine)
+
+
+def _anywhere(facts: Facts) -> Iterable[str]:
+    return (path.replace("#0", "*").replace("#1", "*") for path in facts)
 
 
 def _is_read(change: Changed, program: Sequence[str]) -> bool:

@@ -19,6 +19,7 @@ LEAST: Mapping[str, float] = {
 }  # fmt: skip
 """Per second, of counters that always move, from which on twice as much says something: of times two per cent."""
 OTHERWISE = 1.0
+BEYOND_IT = 1.2
 AT_THE_LIMIT, FAR_FROM_IT = 0.97, 0.90  # of the limit: draw under a power cap stays some per cent below it
 LOWER = 0.97
 
@@ -117,10 +118,11 @@ def _share(sample: Distribution | Growth) -> float:
 
 
 def _reached(change: Folded, line: Sequence[Observed]) -> bool | None:
-    """Whether it came to the lower of the two limits, in the run that had it."""
+    """Whether it came to the lower of the two limits, in the run that had it. What is far beyond one, it does not
+    hold."""
     found = [_came_near(one.before, one.after, o) for one, o in zip(change.changes, line, strict=False)]
     known = [near for near in found if near is not None]
-    if any(near >= AT_THE_LIMIT for near in known):
+    if any(AT_THE_LIMIT <= near <= BEYOND_IT for near in known):
         return True
     return False if known and all(near < FAR_FROM_IT for near in known) else None
 
