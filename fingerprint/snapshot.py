@@ -8,7 +8,7 @@ import msgspec
 from fingerprint.sections import Blob, blob_of, join, loader_of, published, volatile_of
 from probes.kit.facts import Section
 from probes.kit.paths import FactPath
-from probes.kit.probe import HOST, Target
+from probes.kit.probe import HOST, MAIN, Target
 
 S = TypeVar("S", bound=Section)
 
@@ -33,13 +33,19 @@ class Key(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The target at the top of the tree that this one belongs to: `main` of `main.PROGRAM.N`."""
-        return self.target.partition(".")[0]
+        """The target at the top of the tree: what a run starts, whatever the process itself is called."""
+        return MAIN if self.target else ""
 
     @property
     def is_descendant(self) -> bool:
-        """Whether it is about a process below another target."""
-        return "." in self.target
+        """Whether it is about a process other than the one that a run starts."""
+        return self.target not in ("", MAIN)
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """The targets that it is below, or may be: what a run starts; of `sglang-30000.tp3` its server, too."""
+        head, dot, _ = self.target.partition(".")
+        return tuple(dict.fromkeys((MAIN, *([head] if dot else [])))) if self.is_descendant else ()
 
     def path(self, names: tuple[str, ...] = ()) -> FactPath:
         """The path of a fact of this section."""

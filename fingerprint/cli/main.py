@@ -13,7 +13,7 @@ from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
 
 TASKS: Mapping[str, Sequence[str]] = {
-    "Measure": ("run", "metric", "snapshot"),
+    "Measure": ("run", "attach", "begin", "end", "metric", "snapshot"),
     "Compare": ("diff", "breakeven"),
     "Look": ("status", "runs", "show", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),

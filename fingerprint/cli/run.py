@@ -1,7 +1,6 @@
 """fingerprint run."""
 
 import os
-import re
 import signal
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -15,7 +14,7 @@ from fingerprint.cli.verb import Verb
 if TYPE_CHECKING:
     from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.session import Finished, Means, Plan
+    from fingerprint.runs.session import Finished, Plan
     from fingerprint.store import Journal
 
 
@@ -120,6 +119,7 @@ def _end_by_control_c() -> None:
 def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "Plan":
     """Raises Trouble for a name that no argument could mean, and for a workload that is none."""
     from fingerprint.cli.collecting import workload
+    from fingerprint.cli.recording import name_of
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.session import Plan
     from fingerprint.runs.wrap import inherited_environment, working_directory
@@ -127,7 +127,7 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
 
     sampling = invocation.settings.sampling
     return Plan(
-        name=_name_of(asked.cmd[0]) if asked.name is None else check_name(asked.name),
+        name=name_of(asked.cmd[0]) if asked.name is None else check_name(asked.name),
         argv=asked.cmd,
         env=inherited_environment(),
         cwd=working_directory(),
@@ -141,17 +141,14 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
     )
 
 
-def _name_of(program: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._+-]", "_", program.rpartition("/")[2]).lstrip("-")[:100] or "run"
-
-
 def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") -> "tuple[Finished, list[str]]":
     """The finished run, and what went wrong with its record or its results. Raises NotRun."""
+    from fingerprint.cli.recording import means_of
     from fingerprint.runs.session import NotRun, run
 
     held = ExitStack()
     try:
-        means, journal = _means(invocation, plan, held)
+        means, journal = means_of(invocation, held, plan)
     except Exception as error:
         held.close()
         raise NotRun(error) from error
@@ -174,36 +171,6 @@ def _collected(
     for record in records:
         journal.append(record)
     return [record.what for record in records if isinstance(record, Trouble)]
-
-
-def _means(invocation: "Invocation", plan: "Plan", held: ExitStack) -> "tuple[Means, Journal]":
-    """Both readers are forked before the store is opened."""
-    from fingerprint.cli.invocation import host_areas
-    from fingerprint.reader import Reader, read_given, take_snapshot, with_given
-    from fingerprint.runs.session import Means
-    from fingerprint.snapshot import Job
-
-    probes = invocation.probes()
-    reader = Reader(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd))
-    held.callback(reader.close)
-    sampler = Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()})
-    held.callback(sampler.close)
-    jobs = [Job(area) for area in host_areas(probes)]
-
-    from fingerprint.store import Journal, default_path
-
-    journal = Journal(default_path(invocation.environ), invocation.environ)
-    held.callback(journal.close)
-    means = Means(
-        probes=probes,
-        reader=reader,
-        sampler=sampler,
-        journal=journal,
-        host=invocation.host,
-        snapshot=lambda: take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s),
-        given=lambda: read_given(reader),
-    )
-    return means, journal
 
 
 def _run_unrecorded(plan: "Plan", why: Exception) -> NoReturn:

@@ -31,6 +31,7 @@ How = Literal[
     "unit moved",
     "slot has another unit",
     "paired by order",
+    "same engine, another port",
     "only in a",
     "only in b",
 ]

@@ -7,7 +7,7 @@ from fingerprint.diff.changes import Change, Changes, Folded, Paired
 from fingerprint.diff.folding import fold_alike
 from fingerprint.diff.followers import leaders
 from fingerprint.diff.known import ProbeOf, probe_of
-from fingerprint.diff.pairing import SectionPair, pair_sections
+from fingerprint.diff.pairing import SectionPair, pair_sections, pair_servers
 from fingerprint.diff.section import Compared, compare_sections
 from fingerprint.diff.too_few import hardly_counted
 from fingerprint.runs.effective import Effective
@@ -32,7 +32,11 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
         ruled_out[pair.key.area] += found.ruled_out
     folded, intended = _told([c for found in compared for c in found.changes], pairs, (*a.vary, *b.vary, *waivers))
     return Changes(
-        pairing=(*_hosts(a, b), *(p for found in compared for p in found.pairing)),
+        pairing=(
+            *_hosts(a, b),
+            *pair_servers(a.sections, b.sections),
+            *(p for found in compared for p in found.pairing),
+        ),
         changes=tuple(folded),
         intended=tuple(intended),
         not_known=(

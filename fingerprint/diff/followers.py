@@ -12,8 +12,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from fingerprint.diff.changes import Change
+from fingerprint.snapshot import Key
 from probes.kit.facts import Gap
 from probes.kit.paths import parse_glob
+from probes.kit.probe import MAIN
 
 Edges = Mapping[int, Sequence[int]]
 
@@ -22,15 +24,14 @@ def leaders(changes: Sequence[Change]) -> list[int]:
     """For each change, the index of the one at the end of what it follows: its own where it follows nothing."""
     matched = {glob: list(_matching(glob, changes)) for glob in {glob for c in changes for glob in c.fact.follows}}
     alike = [_likeness(change) for change in changes]
-    inherited = {alike[i] for i, change in enumerate(changes) if not change.key.is_descendant}
-    shared = {(change.key.target, alike[i]) for i, change in enumerate(changes) if change.key.is_descendant}
+    had = {(change.key.target, alike[i]) for i, change in enumerate(changes)}
     edges: dict[int, list[int]] = {}
     for i, change in enumerate(changes):
         globs = change.fact.follows
-        if not change.key.is_descendant or alike[i] in inherited:
+        if not change.key.is_descendant or any((above, alike[i]) in had for above in change.key.above):
             globs = tuple(glob for glob in globs if not _is_about_others(glob))
         found = {j for glob in globs for j in matched[glob] if j != i and _may_lead(glob, changes[j], change)}
-        found -= {j for j in found if _is_beside(changes[j], change) and (change.key.target, alike[j]) in shared}
+        found -= {j for j in found if _is_beside(changes[j], change) and (change.key.target, alike[j]) in had}
         if found:
             edges[i] = sorted(found)
     return [_end(i, edges, changes) if i in edges else i for i in range(len(changes))]
@@ -43,7 +44,7 @@ def _matching(glob: str, changes: Sequence[Change]) -> Iterator[int]:
 
 def _likeness(change: Change) -> Hashable:
     """The same for a process and for one that has it from that process."""
-    return change.key.area, change.key.root, change.names, repr(change.before), repr(change.after)
+    return change.key.area, change.names, repr(change.before), repr(change.after)
 
 
 def _is_about_others(glob: str) -> bool:
@@ -61,8 +62,14 @@ def _may_lead(glob: str, leader: Change, change: Change) -> bool:
     if not leader.key.target or not change.key.target:
         return True
     if _is_about_others(glob):
-        return leader.key.target != change.key.target and leader.key.root == change.key.root
+        return leader.key.target != change.key.target and _are_of_one_tree(leader.key, change.key)
     return leader.key.target == change.key.target
+
+
+def _are_of_one_tree(leader: Key, change: Key) -> bool:
+    """Whether the leader may be above the other, or know who is. One server decides nothing of another one."""
+    servers = {leader.target.partition(".")[0], change.target.partition(".")[0]}
+    return change.target not in leader.above and (len(servers) == 1 or MAIN in servers)
 
 
 def _of_one_item(glob: str, leader: Change, change: Change) -> bool:

@@ -12,6 +12,7 @@ from fingerprint.runs.effective import Standing
 from fingerprint.sections import is_one_collection
 from fingerprint.snapshot import Key
 from fingerprint.walk import Names
+from probes.kit.engines import Named, engine_of
 from probes.kit.facts import Gap, Map, Section
 
 S = TypeVar("S", bound=Section)
@@ -26,19 +27,55 @@ class SectionPair(NamedTuple):
 
 
 def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Iterator[SectionPair]:
-    """Sections by key; descendants of `main` that run one program are matched by equal state first, then by order.
+    """Sections by key, in B's words; descendants that run one program are matched by equal state first, then by order.
 
-    Their numbers tell the order in which they were started, and siblings are started in no firm order.
+    Their numbers tell the order in which they were started, and siblings are started in no firm order. What an engine
+    names by its part is matched by its name, of servers as `pair_servers` has them.
     """
-    siblings = {key for key in (*a, *b) if key.is_descendant}
-    for key in dict.fromkeys((*a, *b)):
+    other_names = {pair.a: pair.b for pair in pair_servers(a, b) if pair.a and pair.b}
+    renamed = {_under(key, other_names): standing for key, standing in a.items()}
+    siblings = {key for key in (*renamed, *b) if _is_numbered(key)}
+    for key in dict.fromkeys((*renamed, *b)):
         if key not in siblings:
-            yield SectionPair(key, a.get(key), b.get(key))
+            yield SectionPair(key, renamed.get(key), b.get(key))
     programs: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key in sorted(siblings, key=_in_order):
         programs[key.area, key.target.rpartition(".")[0]].append(key)
     for keys in programs.values():
-        yield from _pair_siblings(keys, a, b)
+        yield from _pair_siblings(keys, renamed, b)
+
+
+def pair_servers(a: Iterable[Key], b: Iterable[Key]) -> tuple[Paired, ...]:
+    """Servers of an engine, one of A with one of B: by name, those left of one engine in the order of their ports.
+
+    A port says where a server listens, not what it is. Only those of another name are told.
+    """
+    ours, theirs = _servers(a), _servers(b)
+    left, right = (
+        {name: told for name, told in one.items() if name not in other}
+        for one, other in ((ours, theirs), (theirs, ours))
+    )
+    pairs = []
+    for engine in dict.fromkeys(told.engine for told in left.values()):
+        names = ([name for name, told in side.items() if told.engine == engine] for side in (left, right))
+        pairs += [Paired(one, other, "same engine, another port") for one, other in zip(*names, strict=False)]
+    return tuple(pairs)
+
+
+def _servers(keys: Iterable[Key]) -> dict[str, Named]:
+    """By name, in the order of their ports."""
+    told = {named.server: named for key in keys if (named := engine_of(key.target))}
+    return dict(sorted(told.items(), key=lambda item: (item[1].port or 0, item[0])))
+
+
+def _under(key: Key, names: Mapping[str, str]) -> Key:
+    server, dot, part = key.target.partition(".")
+    return key._replace(target=f"{names[server]}{dot}{part}") if server in names else key
+
+
+def _is_numbered(key: Key) -> bool:
+    """Whether its name is that of a program and a number: of `main.python.2`, not of `sglang-30000.tp3`."""
+    return key.is_descendant and key.target.rpartition(".")[2].isdecimal()
 
 
 def _in_order(key: Key) -> tuple[str, str, int, str]:

@@ -136,13 +136,13 @@ class Reader:
             finished += self._give_up("timed_out")
         return finished
 
-    def tree(self, pid: int, budget: float = 1.0) -> tuple[Target, ...]:
+    def tree(self, root: Target, budget: float = 1.0) -> tuple[Target, ...]:
         """The process and its live descendants, named; empty where that could not be learned in time."""
         if self.busy:
             raise RuntimeError("a Reader answers one question at a time")
         deadline = time.monotonic() + budget
         try:
-            self._worker.send(AskTree(pid))
+            self._worker.send(AskTree(*root))
             return self._await_tree(deadline)
         except (EOFError, OSError):
             self._replace()

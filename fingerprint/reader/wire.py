@@ -14,8 +14,9 @@ class Ask(msgspec.Struct, frozen=True, tag="ask"):
 
 
 class AskTree(msgspec.Struct, frozen=True, tag="ask tree"):
-    """Which processes descend from this one?"""
+    """Which processes descend from this one, which goes by that name?"""
 
+    name: str
     pid: int
 
 

@@ -50,7 +50,7 @@ def _serve(asker: socket.socket, host: Host, probes: Probes) -> None:
 def _answers(line: bytes, host: Host, probes: Probes) -> Iterator[msgspec.Struct]:
     asked = question(line)
     if isinstance(asked, AskTree):
-        yield _tree(host, asked.pid)
+        yield _tree(host, Target(asked.name, asked.pid))
     else:
         yield from _sections(asked, host, probes)
 
@@ -68,10 +68,10 @@ def _sections(asked: Ask, host: Host, probes: Probes) -> Iterator[msgspec.Struct
             yield Read((area, name), _ms_since(began), msgspec.Raw(section))
 
 
-def _tree(host: Host, pid: int) -> Tree:
+def _tree(host: Host, root: Target) -> Tree:
     from probes.process import tree
 
-    return Tree(tuple((target.name, target.pid) for target in tree(host, pid)))
+    return Tree(tuple((target.name, target.pid) for target in tree(host, root)))
 
 
 def _ms_since(began: float) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from fingerprint.runs.readers import Reader, rest_of, soonest
 from fingerprint.runs.timetable import Timetable
 from fingerprint.snapshot import Job, Key, Reading
+from probes.kit.engines import engine_of
 from probes.kit.probe import Target
 
 TREE_SECONDS = 0.25
@@ -13,6 +14,22 @@ READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
+
+
+class Roots(NamedTuple):
+    """Which processes a run is about: each with all below it.
+
+    began    when that began, on the monotonic clock
+    alive    whether one of them still lives
+    ports    where they are to listen, as far as that is known
+    started  whether they had started long before, so that none is about to become another program
+    """
+
+    targets: tuple[Target, ...]
+    began: float
+    alive: Callable[[], bool]
+    ports: frozenset[int] = frozenset()
+    started: bool = False
 
 
 class Areas(NamedTuple):
@@ -37,35 +54,48 @@ class Telling(NamedTuple):
 TELLING_NOTHING = Telling()
 
 
-class Census:
-    """Reads `areas` of the command and its descendants at each moment, and writes what counts.
+class Writing(NamedTuple):
+    """Where it goes: a section that counts, and that what had one name has another."""
 
-    A section of the command itself counts if the command still lived when it was finished; that of a descendant if
-    the same process was there at two readings. A first one, which may be of a program that becomes another (env,
-    taskset, a start script), counts if the next finds the same; that of a program known to become another never does,
-    since on a busy machine it may wait long for its turn. Only what differs from the last is written.
+    section: Callable[[Key, Reading], None]
+    renamed: Callable[[str, str], None] = lambda _was, _name: None
+
+
+class Moments(NamedTuple):
+    """readings: of everything. looks: at who is there; of newcomers alone."""
+
+    readings: Timetable
+    looks: Timetable
+
+
+class Census:
+    """Reads `areas` of the roots and their descendants at each moment, and writes what counts.
+
+    A section of a root itself counts if a root still lived when it was finished; that of a descendant if the same
+    process was there at two readings. A first one, which may be of a program that becomes another (env, taskset, a
+    start script), counts if the next finds the same; that of a program known to become another never does, since on a
+    busy machine it may wait long for its turn. Only what differs from the last is written.
 
     The environment of a process is read once a reading of it counts, unless that of another process is the same.
     """
 
     def __init__(
         self,
-        main: Target,
+        roots: Roots,
         areas: Areas,
         reader: Reader,
-        moments: Timetable,
-        alive: Callable[[], bool],
-        write: Callable[[Key, Reading], None],
+        moments: Moments,
+        write: Writing,
         telling: Telling = TELLING_NOTHING,
     ) -> None:
-        """alive: whether the command has not ended yet."""
-        self._main = main
+        self._of = roots
+        self._roots = roots.targets
         self._areas = areas
         self._reader = reader
         self._moments = moments
-        self._alive = alive
         self._write = write
         self._telling = telling
+        self._is_due = False
         self._environments_due: dict[Hashable, Target] = {}
         self._environments_begun: set[Hashable] = set()
         self._asked: Mapping[Key, Target] = {}
@@ -73,19 +103,37 @@ class Census:
         self._written: dict[Key, str] = {}
         self._found: dict[Key, tuple[Target, str]] = {}
         self._begun: float | None = None
-        self._tree_hung = False
+        self._names: dict[int, str] = {}
+        self._hung: set[Target] = set()
+
+    @property
+    def ports(self) -> frozenset[int]:
+        """Where those listen whose names tell it."""
+        return frozenset(told.port for told in map(engine_of, self._names.values()) if told and told.port)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the roots."""
+        return tuple(root.pid for root in self._roots)
+
+    def be_due(self) -> None:
+        """Reads everything at the next step."""
+        self._is_due = True
 
     def fileno(self) -> int | None:
         return self._reader.fileno() if self._reader.busy else None
 
     def timeout(self, now: float) -> float | None:
-        return soonest(self._moments.next - now, self._reader.timeout())
+        due = min(timetable.next for timetable in self._moments) - now
+        return soonest(0 if self._is_due and not self._reader.busy else due, self._reader.timeout())
 
     def step(self, now: float) -> None:
         if self._reader.busy:
             self._take(self._reader.step(), now)
-        if self._moments.take(now) and not self._reader.busy:
-            self._begin(now)
+        looks = self._moments.looks.take(now)
+        self._is_due = bool(self._moments.readings.take(now)) or self._is_due
+        if (self._is_due or looks) and not self._reader.busy:
+            self._begin(now, newcomers_alone=not self._is_due)
         if self._environments_due and not self._reader.busy:
             self._begin_environments(now)
 
@@ -95,13 +143,17 @@ class Census:
             if self._is_of_environment(key):
                 self._take_environment(key, reading)
 
-    def _begin(self, now: float) -> None:
+    def _begin(self, now: float, *, newcomers_alone: bool) -> None:
+        known = frozenset(self._names.items())
         targets = self._targets(now)
         if self._is_late(now):
             self._confirm(frozenset(targets))
-        jobs = [Job(area, target) for target in targets[:MOST] for area in self._areas.process]
-        self._asked = {job.key: job.target for job in jobs}
-        self._take(self._reader.begin(jobs, READING_SECONDS), now)
+        wanted = [target for target in targets if not newcomers_alone or (target.pid, target.name) not in known]
+        self._is_due = False
+        jobs = [Job(area, target) for target in wanted[:MOST] for area in self._areas.process]
+        if jobs:
+            self._asked = {job.key: job.target for job in jobs}
+            self._take(self._reader.begin(jobs, READING_SECONDS), now)
 
     def _begin_environments(self, now: float) -> None:
         self._environments_begun.update(self._environments_due)
@@ -110,14 +162,40 @@ class Census:
         self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
 
     def _targets(self, now: float) -> tuple[Target, ...]:
-        """The tree, or what is known of it. At first sight there is no more than the command; a tree that hung is not
-        asked for again, as each time leaves a process behind."""
-        if self._begun is None:
-            self._begun = now
-            return (self._main,)
-        found = () if self._tree_hung else self._reader.tree(self._main.pid, TREE_SECONDS)
-        self._tree_hung = not found
-        return found or (self._main,)
+        """The trees, or what is known of them. At first sight there is no more than the command."""
+        first = self._begun is None
+        self._begun = now if self._begun is None else self._begun
+        found = self._roots if first and not self._of.started else self._trees()
+        for target in found:
+            self._note_name(target)
+        self._names = {target.pid: target.name for target in found}
+        return found
+
+    def _trees(self) -> tuple[Target, ...]:
+        """A tree that hung is not asked for again, as each time leaves a process behind."""
+        found = {root.pid: root for root in self._roots}
+        for root in self._roots:
+            members = () if root in self._hung else self._reader.tree(root, TREE_SECONDS)
+            if not members:
+                self._hung.add(root)
+            for member in members:
+                found.setdefault(member.pid, member)
+        return tuple(found.values())
+
+    def _note_name(self, target: Target) -> None:
+        """An engine's process tells what it is when it has been started for a while."""
+        was = self._names.get(target.pid, target.name)
+        if not self._is_numbered(was) or self._is_numbered(target.name):
+            return
+        keys = [key for key in self._written if key.target == was]
+        for key in keys:
+            self._written[Key(key.area, target.name)] = self._written.pop(key)
+        if keys:
+            self._write.renamed(was, target.name)
+
+    def _is_numbered(self, name: str) -> bool:
+        """As one of whom no more is known than its program: ROOT.PROGRAM.N."""
+        return name.rpartition(".")[2].isdecimal() and any(name.startswith(f"{root.name}.") for root in self._roots)
 
     def _take(self, finished: Sequence[tuple[Key, Reading]], now: float) -> None:
         for key, reading in finished:
@@ -128,11 +206,11 @@ class Census:
                 continue
             target = self._asked[key]
             again = self._is_found_again(key, target, reading)
-            if target != self._main:
+            if target not in self._roots:
                 self._held[key] = (target, reading)
                 counts = again
             else:
-                counts = self._alive() and (again or key in self._written or self._is_late(now))
+                counts = self._of.alive() and (again or key in self._written or self._is_late(now))
             if counts:
                 self._put(key, target, reading)
 
@@ -141,7 +219,7 @@ class Census:
 
     def _take_environment(self, key: Key, reading: Reading) -> None:
         if reading.outcome == "ok":
-            self._write(key, reading)
+            self._write.section(key, reading)
 
     def _is_found_again(self, key: Key, target: Target, reading: Reading) -> bool:
         found = target, reading.lasting.digest if reading.lasting else ""
@@ -149,7 +227,7 @@ class Census:
         return found == before and not self._telling.passing(key, reading)
 
     def _is_late(self, now: float) -> bool:
-        return self._begun is not None and now - self._begun >= STARTED_SECONDS
+        return self._of.started or (self._begun is not None and now - self._begun >= STARTED_SECONDS)
 
     def _confirm(self, there: frozenset[Target]) -> None:
         for key, (target, reading) in self._held.items():
@@ -161,7 +239,7 @@ class Census:
         digest = reading.lasting.digest if reading.lasting else ""
         if self._written.get(key) != digest:
             self._written[key] = digest
-            self._write(key, reading)
+            self._write.section(key, reading)
             self._note_environment(key, target, reading)
 
     def _note_environment(self, key: Key, target: Target, reading: Reading) -> None:

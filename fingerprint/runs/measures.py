@@ -1,5 +1,7 @@
 """What every run measures: how long, how much processor time, how much memory, how it ended."""
 
+from collections.abc import Sequence
+
 from fingerprint.metrics import Metric
 from fingerprint.runs.wrap import Ended
 
@@ -20,6 +22,16 @@ def metrics_of(ended: Ended, own_peak: int, sampled_peak: int | None) -> tuple[M
         _peak_memory(ended, own_peak, sampled_peak),
         exit_status_of(ended),
     )
+
+
+def peak_of_servers(sampled: Sequence[float | None]) -> tuple[Metric, ...]:
+    """All that is measured of servers that are not ours to wait for. sampled: the peak of each one's tree, in kB; none
+    where one is not known."""
+    known = [peak for peak in sampled if peak is not None]
+    if len(known) != len(sampled):
+        return ()
+    peak = sum(known) * 1024
+    return (Metric("peak_memory", "B", "lower", (peak,), "VmHWM of the servers' processes, sampled"),)
 
 
 def _peak_memory(ended: Ended, own_peak: int, sampled_peak: int | None) -> Metric:

@@ -14,7 +14,15 @@ from fingerprint.snapshot import Reading
 from probes.kit.facts import Redacted
 
 Moment = Literal["before", "during", "after"]
-Ending = Literal["exited", "killed", "not found", "not executable", "not started"]
+Ending = Literal[
+    "exited",
+    "killed",
+    "not found",
+    "not executable",
+    "not started",
+    "server ran on",  # of a run about servers that were there before: it was ended, they were not
+    "server ended",
+]
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="record", omit_defaults=True):
@@ -31,8 +39,20 @@ class Opener(msgspec.Struct, frozen=True):
     boot_id: str
 
 
+class Attached(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A process that ran before its run did. target: its name there. started: as the Opener's start_ticks. engine:
+    empty where none is known in it. port: where it listens, 0 where that is not known."""
+
+    target: str
+    pid: int
+    started: int
+    engine: str = ""
+    port: int = 0
+
+
 class Opened(Record, frozen=True, tag="opened"):
-    """argv is redacted. vary: globs whose changes were declared."""
+    """argv is redacted: of the command, or of the first of those that the run is attached to. vary: globs whose
+    changes were declared. detached: the opener samples in the background, until it is told to end."""
 
     name: str
     attempt: int
@@ -43,6 +63,8 @@ class Opened(Record, frozen=True, tag="opened"):
     cwd: str = ""
     vary: tuple[str, ...] = ()
     fingerprint: str = ""
+    attached: tuple[Attached, ...] = ()
+    detached: bool = False
 
 
 class Snapped(Record, frozen=True, tag="snapshot"):
@@ -63,6 +85,13 @@ class Process(Record, frozen=True, tag="process"):
     area: str
     target: str
     reading: Reading
+
+
+class Renamed(Record, frozen=True, tag="renamed"):
+    """A process that went by the name `was` turned out to be what `target` says: what was read of it is of that."""
+
+    was: str
+    target: str
 
 
 class Distribution(msgspec.Struct, frozen=True, tag="distribution"):
@@ -169,5 +198,5 @@ class Closed(Record, frozen=True, tag="closed"):
 
 
 AnyRecord = Union[
-    Opened, Snapped, Passed, Process, Sampled, Measured, Asked, Trouble, Noted, Marked, Closed
+    Opened, Snapped, Passed, Process, Renamed, Sampled, Measured, Asked, Trouble, Noted, Marked, Closed
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from fingerprint.runs.record import (
     Opened,
     Passed,
     Process,
+    Renamed,
     Sampled,
     Snapped,
     Trouble,
@@ -80,7 +81,7 @@ def fold(run_id: str, records: Iterable[AnyRecord]) -> Run:
         opened=opened[0],
         snapshots=_by_moment(_all(found, Snapped)),
         passed={record.area: record.reading for record in _all(found, Passed)},
-        processes=_last_complete(_all(found, Process)),
+        processes=_last_complete(found),
         samples=_last(_all(found, Sampled)),
         metrics={record.metric.name: record.metric for record in _all(found, Measured)},
         workload={record.key: record.value for record in _all(found, Asked)},
@@ -106,14 +107,21 @@ def _by_moment(records: Iterable[Snapped]) -> Mapping[Moment, tuple[str, ...]]:
     return moments
 
 
-def _last_complete(records: Iterable[Process]) -> Mapping[Key, Reading]:
+def _last_complete(records: Iterable[AnyRecord]) -> Mapping[Key, Reading]:
     """The last reading of each section that went dark nowhere; where all did, the one that saw most."""
     kept: dict[Key, Reading] = {}
     for record in records:
-        key = Key(record.area, record.target)
-        if key not in kept or _replaces(record.reading, kept[key]):
-            kept[key] = record.reading
+        if isinstance(record, Renamed):
+            for key in [key for key in kept if key.target == record.was]:
+                _keep(kept, Key(key.area, record.target), kept.pop(key))
+        elif isinstance(record, Process):
+            _keep(kept, Key(record.area, record.target), record.reading)
     return kept
+
+
+def _keep(kept: dict[Key, Reading], key: Key, reading: Reading) -> None:
+    if key not in kept or _replaces(reading, kept[key]):
+        kept[key] = reading
 
 
 def _replaces(new: Reading, old: Reading) -> bool:

@@ -1,13 +1,14 @@
 """Servers that run on this host: by a process, by a port, or all of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from probes.kit.engines import LIKELY, Engine, Member, Server, servers
+from probes.kit.engines import LIKELY, Engine, Server, servers
 from probes.kit.facts import Gap, seen_or
 from probes.kit.host import Host
 from probes.kit.probe import MAIN
 from probes.kit.processes import Stat, stat
+from probes.process import member_of
 
 _LISTEN = "0A"  # TCP_LISTEN (include/net/tcp_states.h)
 _TABLES = ("tcp", "tcp6")
@@ -62,12 +63,14 @@ def by_port(host: Host, port: int) -> Serving:
     raise NotFound(f"nothing listens on port {port} here: give the port that `ss -ltn` shows, or --pid")
 
 
-def listening(host: Host, port: int) -> frozenset[str]:
-    """The inodes of the sockets that listen on the TCP port, in this network namespace."""
+def listening(host: Host, port: int, pids: Iterable[int] = ()) -> frozenset[str]:
+    """The inodes of the sockets that listen on the TCP port, in this network namespace or in those of the processes."""
+    networks = ("/proc/net", *(f"/proc/{pid}/net" for pid in pids))
     return frozenset(
         inode
+        for network in networks
         for table in _TABLES
-        for at, inode in _listeners(seen_or(host.text(f"/proc/net/{table}"), ""))
+        for at, inode in _listeners(seen_or(host.text(f"{network}/{table}"), ""))
         if at == port
     )
 
@@ -85,24 +88,13 @@ def _serving(server: Server) -> Serving:
 
 
 class _Look:
-    """One look at the host's processes. Arguments are read of those alone that may be an engine's: that takes a lock
-    which a process in state D may hold; a name takes none."""
+    """One look at the host's processes."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._stats = dict(_stats(host))
         self._likely = [pid for pid, seen in self._stats.items() if LIKELY.match(seen.name)]
-        self.servers = servers([self._member(pid, seen) for pid, seen in self._stats.items()])
-
-    def _member(self, pid: int, seen: Stat) -> Member:
-        if not LIKELY.match(seen.name):
-            return Member(pid, seen.parent, ())
-        return Member(pid, seen.parent, seen_or(self._host.arguments(pid), ()), self._variables(pid))
-
-    def _variables(self, pid: int) -> Mapping[str, str]:
-        environ = self._host.environ(pid)
-        items = {} if isinstance(environ, Gap) else environ.items
-        return {name: value for name, value in items.items() if isinstance(value, str)}
+        self.servers = servers([member_of(host, pid, seen) for pid, seen in self._stats.items()])
 
     def owner(self, sockets: frozenset[str]) -> int | None:
         """The first process, engines' before all others, that holds one of the sockets; None where no process that may

@@ -43,6 +43,11 @@ def process_readings() -> Iterator[float]:
     return chain((0, 0.05, 0.2, 1, 5, 30), (60.0 * number for number in count(1)))
 
 
+def looks() -> Iterator[float]:
+    """At who is there: a server's workers come a while after it, and may come again."""
+    return (5.0 * number for number in count(1))
+
+
 def saves() -> Iterator[float]:
     """Each minute at first, then whenever the run is a tenth older, at least hourly.
 

@@ -4,12 +4,26 @@ import math
 import select
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fingerprint.runs.relay import Relay, stop_self
-from fingerprint.runs.wrap import Command, Ended
+
+E_co = TypeVar("E_co", covariant=True)
+E = TypeVar("E")
 
 STOP_SECONDS = 5.0  # from Ctrl-Z until the command stops; what stops it later is somebody else's doing
+
+
+class Watched(Protocol[E_co]):
+    """What is awaited. stopped: the signal that stopped it. send: takes a signal that reached fingerprint alone, or,
+    of what is not in our process group, any."""
+
+    stopped: int
+
+    def poll(self) -> E_co | None: ...
+    def send(self, number: int) -> None: ...
+    @property
+    def in_our_group(self) -> bool: ...
 
 
 class Duty(Protocol):
@@ -24,8 +38,8 @@ class Duty(Protocol):
     def step(self, now: float) -> None: ...
 
 
-def watch(command: Command, relay: Relay, duties: Sequence[Duty], trouble: Callable[[str], None]) -> Ended:
-    """Until the command has ended. A duty that raises is told to `trouble` and left out from there on."""
+def watch(command: Watched[E], relay: Relay, duties: Sequence[Duty], trouble: Callable[[str], None]) -> E:
+    """Until the command has ended, and how. A duty that raises is told to `trouble` and left out from there on."""
     left = list(duties)
     while (ended := command.poll()) is None:
         now = time.monotonic()
@@ -44,7 +58,7 @@ def _stepped(duty: Duty, now: float, trouble: Callable[[str], None]) -> bool:
     return True
 
 
-def _pass_signals(command: Command, relay: Relay, now: float) -> None:
+def _pass_signals(command: Watched[object], relay: Relay, now: float) -> None:
     for number in relay.step(now, apart=not command.in_our_group):
         command.send(number)
     # A shell gives the terminal back when its child stops. The command decides: it may catch SIGTSTP,

@@ -77,6 +77,15 @@ class Server(NamedTuple):
     parts: Mapping[int, Part]
 
 
+class Named(NamedTuple):
+    """What the name of a target tells. server: its first segment. part: the rest, empty of the launcher."""
+
+    server: str
+    engine: str
+    port: int | None
+    part: str
+
+
 class _Listening(NamedTuple):
     flags: tuple[str, ...]
     default: int
@@ -157,6 +166,11 @@ _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?$")
 _BEHIND_AN_OPTION = ("-W", "-X")
 
+_NAME = re.compile(
+    rf"(?P<server>(?P<engine>{'|'.join(engine.replace('.', '-') for engine in _LISTENING)})"
+    r"(?:-(?P<port>\d+))?(?:-\d+)?)(?:\.(?P<part>.+))?"
+)
+
 LIKELY = re.compile(
     r"python|pypy|pt_main_thread|.*::|sglang|sgl-router|smg|vllm|trtllm|triton|text-gen|llama|lmdeploy|ollama"
 )
@@ -188,6 +202,14 @@ def names_of(members: Iterable[Member]) -> Mapping[int, str]:
             again = "" if taken[part.name] == 1 else f".{taken[part.name]}"
             names[pid] = f"{server.name}.{part.name}{again}"
     return names
+
+
+def engine_of(name: str) -> Named | None:
+    """Of a target's name as `names_of` gives it; None for any other."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    return Named(match["server"], match["engine"], int(match["port"]) if match["port"] else None, match["part"] or "")
 
 
 def program_of(argv: Sequence[Text]) -> tuple[str, tuple[Text, ...]]:

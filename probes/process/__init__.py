@@ -5,9 +5,9 @@ from probes.kit.probe import Target, probe
 from probes.process.given import given, is_wrapper
 from probes.process.reading import process as _process
 from probes.process.sections import Process
-from probes.process.tree import tree
+from probes.process.tree import member_of, program_name, tree
 
-__all__ = ["Process", "given", "is_wrapper", "read", "tree"]
+__all__ = ["Process", "given", "is_wrapper", "member_of", "program_name", "read", "tree"]
 
 
 # git is given a second a command, and the digest of a large program may take as long.

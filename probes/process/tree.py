@@ -1,44 +1,86 @@
 """Who descends from a process, and by which names its family goes in fact paths."""
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from probes.kit.facts import Gap
+from probes.kit.engines import LIKELY, Member, names_of, part_of
+from probes.kit.facts import Gap, seen_or
 from probes.kit.host import Host
 from probes.kit.interpreters import named
 from probes.kit.probe import MAIN, Target
-from probes.kit.processes import family
+from probes.kit.processes import Stat, family
+
+Family = Iterable[tuple[int, Stat]]
 
 
 class Names:
     """The names of one tree's members, kept between calls: who was named stays so while it runs the same
     program, and no number is given twice."""
 
-    def __init__(self, _host: Host, root: int) -> None:
+    def __init__(self, _host: Host, root: Target) -> None:
         self._root = root
-        self._given: dict[int, tuple[str, int]] = {}
+        self._numbered: dict[int, tuple[str, int]] = {}
+        self._told: dict[int, tuple[str, str]] = {}
         self._counts: dict[str, int] = {}
 
-    def of(self, pid: int, program: str) -> str:
-        if pid == self._root:
-            return MAIN
-        if self._given.get(pid, ("", 0))[0] != program:
+    def of(self, pid: int, program: str, told: str | None) -> str:
+        """told: what its engine calls it, None where nothing tells now."""
+        if pid == self._root.pid:
+            return self._root.name
+        if told is not None:
+            self._told[pid] = program, told
+        before, name = self._told.get(pid, ("", ""))
+        return name if before == program else self._by_number(pid, program)
+
+    def _by_number(self, pid: int, program: str) -> str:
+        if self._numbered.get(pid, ("", 0))[0] != program:
             self._counts[program] = self._counts.get(program, 0) + 1
-            self._given[pid] = program, self._counts[program]
-        return f"{MAIN}.{program}.{self._given[pid][1]}"
+            self._numbered[pid] = program, self._counts[program]
+        return f"{self._root.name}.{program}.{self._numbered[pid][1]}"
 
 
 _names = lru_cache(maxsize=16)(Names)
 
 
-def tree(host: Host, pid: int) -> tuple[Target, ...]:
-    """The process as `main` and its live descendants as `main.PROGRAM.N`, in the order they were started.
+def tree(host: Host, root: Target) -> tuple[Target, ...]:
+    """The process under its own name and its live descendants, in the order they were started.
 
-    PROGRAM is the executable's name, an interpreter's without its version, and N counts from 1 per name. The
-    same Host gives the same process the same name again.
+    A server of an engine, and what it is made of, goes by the engine and its part, `sglang-30000.tp3`; any other
+    descendant is `ROOT.PROGRAM.N`. PROGRAM is the executable's name, an interpreter's without its version, and N
+    counts from 1 per name. The same Host gives the same process the same name again, until its engine tells more.
     """
-    members = sorted(family(host, pid), key=lambda member: (member[1].started, member[0]))
-    names = _names(host, pid)
-    return tuple(Target(names.of(member, program_name(host, member)), member) for member, _ in members)
+    members = sorted(family(host, root.pid), key=lambda member: (member[1].started, member[0]))
+    names, told = _names(host, root), _told(host, root, members)
+    return tuple(Target(names.of(pid, program_name(host, pid), told.get(pid)), pid) for pid, _ in members)
+
+
+def _told(host: Host, root: Target, members: Family) -> Mapping[int, str]:
+    """Of a server that is the root itself the parts begin with the root's name, unless that is `main`."""
+    names = names_of(member_of(host, pid, seen) for pid, seen in members)
+    own = names.get(root.pid)
+    if own is None or root.name == MAIN:
+        return names
+    return {pid: _renamed(name, own, root.name) for pid, name in names.items()}
+
+
+def _renamed(name: str, server: str, called: str) -> str:
+    head, dot, part = name.partition(".")
+    return f"{called}{dot}{part}" if head == server else name
+
+
+def member_of(host: Host, pid: int, seen: Stat) -> Member:
+    """With its arguments where it may be an engine's, and its variables where the arguments say so. Both are read
+    under a lock that a process in state D may hold, and of such a one neither is."""
+    if not LIKELY.match(seen.name) or seen.state == "D":
+        return Member(pid, seen.parent, ())
+    argv = seen_or(host.arguments(pid), ())
+    return Member(pid, seen.parent, argv, _variables(host, pid) if part_of(argv, {}) else {})
+
+
+def _variables(host: Host, pid: int) -> Mapping[str, str]:
+    environ = host.environ(pid)
+    items = {} if isinstance(environ, Gap) else environ.items
+    return {name: value for name, value in items.items() if isinstance(value, str)}
 
 
 def program_name(host: Host, pid: int) -> str:

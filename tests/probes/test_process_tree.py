@@ -12,7 +12,7 @@ import pytest
 
 from probes.kit.host import Host
 from probes.kit.probe import Target
-from probes.process import tree
+from probes.process import tree as tree_of
 from tests.probes.children import running
 from tests.waiting import until
 
@@ -29,6 +29,10 @@ def nest() -> Iterator[int]:
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+
+
+def tree(host: Host, pid: int) -> tuple[Target, ...]:
+    return tree_of(host, Target("main", pid))
 
 
 def names(targets: tuple[Target, ...]) -> list[str]:

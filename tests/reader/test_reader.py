@@ -164,7 +164,7 @@ def test_a_question_while_another_is_open_is_refused() -> None:
     with pytest.raises(RuntimeError):
         reader.begin([Job("slow", HOST)], 5)
     with pytest.raises(RuntimeError):
-        reader.tree(1)
+        reader.tree(Target("main", 1))
     reader.close()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import pytest
 
-from fingerprint.runs.census import Areas, Census, Telling
+from fingerprint.runs.census import Areas, Census, Moments, Roots, Telling, Writing
 from fingerprint.runs.readers import Finished
 from fingerprint.runs.timetable import Timetable
 from fingerprint.sections import decoder_of
@@ -14,6 +14,7 @@ from tests.diff.made_up import Task
 
 MAIN, CHILD = Target("main", 1), Target("main.sh.1", 2)
 MOMENTS = (0.0, 0.05, 0.2, 1.0, 5.0)
+ROOTS = Roots((MAIN,), 0.0, lambda: True)
 
 
 class Found:
@@ -38,8 +39,12 @@ class Found:
     def step(self) -> list[Finished]:
         return []
 
-    def tree(self, pid: int, budget: float) -> tuple[Target, ...]:
+    def tree(self, root: Target, budget: float) -> tuple[Target, ...]:
         return (MAIN, CHILD)
+
+
+def timetables(looks: Sequence[float] = ()) -> Moments:
+    return Moments(Timetable(iter((*MOMENTS, 30.0)), 0.0), Timetable(iter((*looks, 60.0)), 0.0))
 
 
 def nice_of(reading: Reading) -> int:
@@ -58,7 +63,7 @@ def kept(target: Target, *nices: int) -> list[int]:
         written.append(nice_of(reading))
 
     census = Census(
-        MAIN, Areas(["process"]), Found(target, nices), Timetable(iter((*MOMENTS, 30.0)), 0.0), lambda: True, write,
+        ROOTS, Areas(["process"]), Found(target, nices), timetables(), Writing(write),
         Telling(lambda _, reading: nice_of(reading) == WRAPPER),
     )  # fmt: skip
     for moment in MOMENTS[: len(nices) + (target != MAIN)]:  # at the first only the command is looked for
@@ -131,9 +136,8 @@ def environments_of(reader: Busy, environment: Hashable | None, moments: Sequenc
     """Of which processes' environments something was written, both processes being in `environment`."""
     written: list[Key] = []
     areas = Areas(["process"], ["libraries"])
-    timetable = Timetable(iter((*MOMENTS, 30.0)), 0.0)
     telling = Telling(environment=lambda key, _: environment)
-    census = Census(MAIN, areas, reader, timetable, lambda: True, lambda key, _: written.append(key), telling)
+    census = Census(ROOTS, areas, reader, timetables(), Writing(lambda key, _: written.append(key)), telling)
     for moment in moments:
         census.step(moment)
     reader.timeout = lambda: 0.0  # type: ignore[method-assign]

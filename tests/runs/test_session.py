@@ -28,7 +28,7 @@ from tests.runs.conftest import Starter
 PYTHON = os.path.realpath(sys.executable)
 
 
-def metrics(start: Starter) -> dict[str, Measured]:
+def metrics(start: Starter) -> dict[str, Metric]:
     return {record.metric.name: record.metric for record in start.records(Measured)}
 
 

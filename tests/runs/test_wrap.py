@@ -145,6 +145,7 @@ def test_short_commands_leave_no_descriptor_and_no_zombie() -> None:
         command = wrap.start(wrap.Start(["true"], os.environ))
         assert isinstance(command, wrap.Command)
         ended = until(command.poll)
+        assert ended
         assert ended.how == "exited"
     assert held() == before
 
@@ -160,4 +161,6 @@ def test_a_signal_to_a_command_that_has_ended_goes_nowhere() -> None:
 def test_memory_below_the_starters_own_is_not_told_by_the_child() -> None:
     command = wrap.start(wrap.Start(["true"], os.environ))
     assert isinstance(command, wrap.Command)
-    assert until(command.poll).max_rss > 10 << 20, "true needs 1 MiB: exec carries ours over"
+    ended = until(command.poll)
+    assert ended
+    assert ended.max_rss > 10 << 20, "true needs 1 MiB: exec carries ours over"

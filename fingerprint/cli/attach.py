@@ -1,0 +1,40 @@
+"""fingerprint attach."""
+
+from typing import Any
+
+import click
+
+from fingerprint.cli.options import quiet
+from fingerprint.cli.saying import say
+from fingerprint.cli.serving import Asked, options
+from fingerprint.cli.verb import Verb
+
+
+@click.command(
+    cls=Verb,
+    examples="""\
+fingerprint attach --port 30000 --name run-A --for 10m
+fingerprint attach --pid 4711 --name run-A      (until Ctrl-C, or until the server ends)
+fingerprint attach --auto""",
+    exits={
+        "0": "recorded: it was ended by Ctrl-C, SIGTERM or --for, or the last server ended",
+        "2": "trouble, told in one sentence on standard error; nothing was recorded",
+    },
+)
+@options()
+@quiet()
+def command(quiet: bool, deep: bool, **asked: Any) -> None:
+    """Record a run of a server that runs already: the host's state before, during and after."""
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.cli.serving import attachment, recorded, told
+
+    invocation = Invocation({"deep": deep or None})
+    attached = attachment(invocation, Asked(**asked))
+    if not quiet:
+        say(f"{attached.name} records {told(invocation.host, attached.servers)} until Ctrl-C, or until it ends")
+    how, trouble = recorded(invocation, attached)
+    if trouble:
+        say(trouble)
+    elif not quiet:
+        over = "the server ended; " if how == "server ended" else ""
+        say(f"{over}recorded {attached.name} (see: fingerprint show {attached.name})")

@@ -1,0 +1,78 @@
+"""fingerprint begin."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fingerprint.cli.options import quiet
+from fingerprint.cli.saying import in_one_line, say
+from fingerprint.cli.serving import Asked, options
+from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
+
+if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.runs.attach import Attachment
+
+_BEGUN = "begun"
+
+
+@click.command(
+    cls=Verb,
+    examples="""\
+fingerprint begin --port 30000 --name run-A
+fingerprint begin --auto --name run-A --for 2h
+fingerprint metric run-A ttft_ms 412 398 405      (while it goes on, or later)
+fingerprint end run-A""",
+    exits={
+        "0": "begun: the state before is kept, and a process in the background samples",
+        "2": "trouble, told in one sentence on standard error; nothing goes on",
+    },
+)
+@options()
+@quiet()
+def command(quiet: bool, deep: bool, **asked: Any) -> None:
+    """Begin to record a run of a server that runs already, in the background, until `end`."""
+    from fingerprint.cli.invocation import Invocation
+    from fingerprint.cli.serving import attachment, told
+
+    invocation = Invocation({"deep": deep or None})
+    attached = attachment(invocation, Asked(**asked), detached=True)
+    pid, answer = _detached(invocation, attached)
+    begun, _, trouble = answer.partition(" ")
+    if begun != _BEGUN:
+        raise Trouble(answer or f"the sampler, pid {pid}, ended before it had begun: see `fingerprint runs`")
+    if trouble:
+        say(trouble)
+    if not quiet:
+        say(f"{attached.name} records {told(invocation.host, attached.servers)}, as process {pid}, until: "
+            f"fingerprint end {attached.name}")  # fmt: skip
+
+
+def _detached(invocation: "Invocation", attached: "Attachment") -> tuple[int, str]:
+    """The sampler's pid, and its first words; none where it ended before it had any."""
+    from fingerprint.fork import fork_bare
+
+    report, theirs = os.pipe()
+    assert invocation.redactor  # it may have something to say of its key, and the sampler has nowhere to
+    pid = fork_bare([theirs], lambda: _sample(invocation, attached, theirs))
+    os.close(theirs)
+    with open(report, "rb") as file:
+        return pid, file.read().decode()
+
+
+def _sample(invocation: "Invocation", attached: "Attachment", report: int) -> None:
+    """In a session of its own, which neither Ctrl-C nor the terminal's end reaches."""
+    from fingerprint.cli.serving import recorded
+
+    def tell(words: str) -> None:
+        os.write(report, words.encode())
+        os.close(report)
+
+    os.setsid()
+    try:
+        recorded(invocation, attached, lambda trouble: tell(f"{_BEGUN} {in_one_line(trouble)}"))
+    except Exception as error:
+        os.write(report, f"{type(error).__name__}: {in_one_line(str(error))}".encode())
+        raise

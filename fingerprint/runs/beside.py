@@ -1,0 +1,118 @@
+"""What is done for a run while its processes live: they are read, and what moves is sampled."""
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from fingerprint.runs.awaiting import Awaiting
+from fingerprint.runs.census import Areas, Census, Moments, Roots, Telling, Writing
+from fingerprint.runs.record import Process, Renamed
+from fingerprint.runs.recording import Recording
+from fingerprint.runs.sampling import TICK_SECONDS, Due, Sampling, Saving
+from fingerprint.runs.timetable import Timetable, looks, process_readings, saves, slow_ticks, ticks
+from fingerprint.runs.watch import Duty
+from fingerprint.snapshot import Job, Key, Reading
+from probes.kit.facts import Gap, Section
+from probes.kit.probe import HOST, Cadence, Probe
+
+
+class Rates(NamedTuple):
+    """Samples a second."""
+
+    first_minute_hz: float = 5
+    then_hz: float = 1
+
+
+class Beside:
+    """The duties of one run, and their end."""
+
+    def __init__(self, recording: Recording, roots: Roots, rates: Rates) -> None:
+        self._recording = recording
+        self._roots = roots
+        self._probes = list(recording.means.probes.values())
+        self._sampling = self._sampled(rates)
+        self._census = self._counting()
+
+    @property
+    def duties(self) -> list[Duty]:
+        began = self._roots.began
+        awaiting = Awaiting(self._roots.ports, self._recording.means.host, self._census, began)
+        return [self._census, awaiting, self._sampling, Saving(Timetable(saves(), began), self._save)]
+
+    def finish(self) -> None:
+        """After the end of the processes, or of the run that is about them."""
+        self._recording.attempt("the last reading of processes", self._census.finish)
+        self._recording.attempt("the last sample", self._sampling.finish)
+
+    def save_last(self) -> None:
+        self._save()
+
+    def highest(self, path: str) -> float | None:
+        """The largest sample of a telemetry fact; None where it was not sampled twice."""
+        return self._sampling.sampler.highest(path, least=2)
+
+    def _save(self) -> None:
+        self._recording.write(self._sampling.sampler.record(time.time_ns()))
+
+    def _sampled(self, rates: Rates) -> Sampling:
+        sections = {probe.area: probe.section for probe in self._probes}
+        seconds = TICK_SECONDS + sum(probe.budget for probe in self._probes if probe.sample)
+        often, seldom = Timetable(ticks(*rates), self._roots.began), Timetable(slow_ticks(), self._roots.began)
+        return Sampling(
+            Due(self._jobs("tick"), often, seconds),
+            Due(self._jobs("slow"), seldom),
+            sections,
+            self._recording.means.sampler,
+        )
+
+    def _jobs(self, cadence: Cadence) -> list[Job]:
+        """What may take its time, because it has a `sample`, comes last."""
+        targets = {"host": (HOST,), "process": self._roots.targets}
+        due = [probe for probe in self._probes if ("tick" if probe.sample else probe.cadence) == cadence]
+        last = sorted(due, key=lambda probe: probe.sample is not None)
+        return [Job(probe.area, target) for probe in last for target in targets.get(probe.of, ())]
+
+    def _counting(self) -> Census:
+        due = [probe for probe in self._probes if probe.cadence == "border"]
+        began = self._roots.began
+        return Census(
+            self._roots,
+            areas_of(due),
+            self._recording.means.reader,
+            Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
+            Writing(self._process, self._renamed),
+            Telling(_is_passing, _environment),
+        )
+
+    def _process(self, key: Key, reading: Reading) -> None:
+        self._recording.write(Process(time.time_ns(), key.area, key.target, reading))
+
+    def _renamed(self, was: str, name: str) -> None:
+        self._recording.write(Renamed(time.time_ns(), was, name))
+
+
+def areas_of(probes: Sequence[Probe[Section]]) -> Areas:
+    processes, environments = ([probe for probe in probes if probe.of == of] for of in ("process", "environment"))
+    seconds = max((probe.budget for probe in environments), default=0)
+    return Areas([probe.area for probe in processes], [probe.area for probe in environments], seconds)
+
+
+def _is_passing(key: Key, reading: Reading) -> bool:
+    from probes.process import Process as Section
+    from probes.process import is_wrapper
+
+    section = reading.section(Section) if key.area == "process" else None
+    return section is not None and is_wrapper(section)
+
+
+def _environment(key: Key, reading: Reading) -> Hashable:
+    """What decides what it can import; None for what is no Python."""
+    from probes.process import Process as Section
+
+    section = reading.section(Section) if key.area == "process" else None
+    told = section.interpreter.environment if section else Gap("absent")
+    if section is None or (isinstance(told, Gap) and told.code != "not_observable"):
+        return None
+    variables = {} if isinstance(section.env, Gap) else section.env.items
+    steering = tuple(variables.get(name) for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE"))
+    return told, section.interpreter.options, steering

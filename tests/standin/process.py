@@ -1,0 +1,113 @@
+"""One process of a stand-in server: what an engine's launcher, or what it starts, is to the kernel and to `ps`.
+
+python process.py ENGINE ARGUMENTS...     a launcher, with the engine's own arguments
+python process.py be TITLE BELOW          what is below one; BELOW: JSON, title -> what is below that
+
+Standard library alone, and it starts in a twentieth of a second. What of a process is to differ is told by the file
+`differs.json` of the working folder, by title, so that neither arguments nor variables of the launcher tell of it:
+`env` and `unset` variables, `affinity` CPUs, `titled_after` seconds for which it has no title yet. Launchers end when
+a file `stop` lies there, and what is below them ends with them.
+"""
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+Below = dict[str, "Below"]
+
+
+def below_sglang(size: int) -> Below:
+    """0.4.6: managers/scheduler.py, managers/detokenizer_manager.py."""
+    return {**{f"sglang::scheduler_TP{rank}": {} for rank in range(size)}, "sglang::detokenizer": {}}
+
+
+def below_vllm(size: int) -> Below:
+    """0.33.0: v1/engine/utils.py, v1/executor/multiproc_executor.py."""
+    return {"VLLM::EngineCore": {f"VLLM::Worker_TP{rank}": {} for rank in range(size)}}
+
+
+def below_llama_cpp(_size: int) -> Below:
+    """tools/server: one process."""
+    return {}
+
+
+ENGINES = {"sglang": below_sglang, "vllm": below_vllm, "llama.cpp": below_llama_cpp}
+SIZES = ("--tp", "--tensor-parallel-size")
+
+
+def differs(title: str) -> dict:  # type: ignore[type-arg]
+    try:
+        with open("differs.json") as file:
+            return json.load(file).get(title, {})
+    except FileNotFoundError:
+        return {}
+
+
+def start(below: Below) -> "list[subprocess.Popen[bytes]]":
+    """All of them, each ready. Each ends when we do: its standard input ends then."""
+    started = [_started(title, more) for title, more in below.items()]
+    for child in started:
+        assert child.stdout is not None
+        child.stdout.readline()
+    return started
+
+
+def _started(title: str, below: Below) -> "subprocess.Popen[bytes]":
+    its = differs(title)
+    env = {name: value for name, value in os.environ.items() if name not in its.get("unset", ())}
+    argv = [sys.executable, "-I", "-S", __file__, "be", title, json.dumps(below)]
+    return subprocess.Popen(
+        argv, env={**env, **its.get("env", {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def be(title: str, below: Below) -> None:
+    its = differs(title)
+    if "affinity" in its:
+        os.sched_setaffinity(0, its["affinity"])
+    children = start(below)
+    if "titled_after" not in its:
+        entitle(title)
+    print(flush=True)
+    if "titled_after" in its:
+        time.sleep(its["titled_after"])
+        entitle(title)
+    sys.stdin.read()
+    del children
+
+
+def entitle(title: str) -> None:
+    """As setproctitle: over the arguments where the kernel keeps them, and the first 15 bytes as the name (prctl(2),
+    PR_SET_NAME)."""
+    with open("/proc/self/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, fields 48 and 49 of proc_pid_stat(5)
+    text = title.encode()
+    assert len(text) < end - begin
+    ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
+    ctypes.CDLL(None).prctl(15, text[:15], 0, 0, 0)
+
+
+def serve(engine: str, words: "list[str]") -> None:
+    size = next((int(words[words.index(flag) + 1]) for flag in SIZES if flag in words), 1)
+    children = start(ENGINES[engine](size))
+    port = int(words[words.index("--port") + 1])
+    with socket.create_server(("127.0.0.1", port)):
+        while not os.path.exists("stop"):  # a stand-in is to start at once
+            time.sleep(0.02)
+    del children
+
+
+def main(argv: "list[str]") -> None:
+    if argv[0] == "be":
+        be(argv[1], json.loads(argv[2]))
+    else:
+        serve(argv[0], argv[1:])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
