@@ -84,7 +84,7 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "one door to subprocess": ("fingerprint/runs/violation_c.py", "def late():\n    import subprocess"),
     "one door to deepdiff": ("fingerprint/runs/violation_d.py", "import deepdiff"),
     "one door to sqlite3": ("fingerprint/runs/violation_e.py", "import sqlite3"),
-    "two doors to pydantic": ("fingerprint/runs/violation_f.py", "import pydantic"),
+    "one door to pydantic": ("fingerprint/runs/violation_f.py", "import pydantic"),
     "one door to rich": ("fingerprint/runs/violation_g.py", "from rich.text import Text"),
     "one door to click": ("fingerprint/runs/violation_h.py", "import click"),
     "one door to pynvml": ("probes/kit/violation_i.py", "import pynvml"),

@@ -1,8 +1,8 @@
 """Files from outside, read without trust.
 
-pydantic checks the shape of an export before anything is decoded from it, msgspec its records and
-sections, and this module what no type tells: that blobs have the digest they claim and that everything
-referred to is there. It is imported only when a file is read: pydantic costs 246 ms.
+msgspec checks the shape of an export before anything is decoded from it, then its records and sections, and this
+module what no type tells: that blobs have the digest they claim and that everything referred to is there. pydantic
+is asked only to say why a shape was refused.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from msgspec import Meta, ValidationError
 
 from fingerprint.runs.record import AnyRecord, Distribution, Held, Opened, Sampled, Snapped
 from fingerprint.sections import Blob
@@ -33,52 +33,53 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 _line = msgspec.json.Decoder(Line)
 _Refused = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
-Ulid = Annotated[str, Field(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
-Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
+Ulid = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")]
+Name = Annotated[str, Meta(pattern=rf"^{NAME.pattern}\Z")]
+Nanoseconds = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+Attempt = Annotated[int, Meta(ge=1, le=(1 << 31) - 1)]
+Object = dict[str, msgspec.Raw]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Entry(_Model):
+class _Entry(msgspec.Struct):
     area: Name
     target: str
-    reading: dict[str, Any]
+    reading: Object
 
 
-class _Snapshot(_Model):
+class _Snapshot(msgspec.Struct):
     id: Ulid
     taken_at: Nanoseconds
     seen_until: Nanoseconds
     duration_ms: float
     host: str
-    provenance: dict[str, Any]
-    readings: list[_Entry]
+    provenance: Object
+    readings: tuple[_Entry, ...]
 
 
-class _Run(_Model):
+class _Run(msgspec.Struct):
     id: Ulid
     name: Name
-    attempt: Annotated[int, Field(ge=1, lt=1 << 31)]
-    records: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    attempt: Attempt
+    records: Annotated[tuple[Object, ...], Meta(min_length=1)]
 
 
-class _Blob(_Model):
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    schema_: Annotated[str, Field(alias="schema", pattern=r"^[0-9a-f]{20}$")]
-    seen: Annotated[int, Field(ge=0, lt=1 << 31)]
+class _Blob(msgspec.Struct):
+    digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+    schema: Annotated[str, Meta(pattern=r"^[0-9a-f]{20}\Z")]
+    seen: Count
     gaps: dict[str, str]
-    body: dict[str, Any]
+    body: Object
 
 
-class _Export(_Model):
-    schema_: Annotated[Literal["fingerprint.export/1"], Field(alias="schema")]
+class _Export(msgspec.Struct):
+    """The shape of an Export, with bounds for what a database or a path is made of."""
+
+    schema: Literal["fingerprint.export/1"]
     fingerprint: str
-    runs: list[_Run]
-    snapshots: list[_Snapshot]
-    blobs: list[_Blob]
+    runs: tuple[_Run, ...]
+    snapshots: tuple[_Snapshot, ...]
+    blobs: tuple[_Blob, ...]
 
 
 def read(path: Path) -> Export:
@@ -113,10 +114,8 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _exported(data: bytes, path: str) -> Export:
     try:
-        _Export.model_validate(msgspec.json.decode(data))
+        _check_shape(data, path)
         export = msgspec.json.decode(data, type=Export)
-    except ValidationError as error:
-        raise _wrong(path, _words(error)) from error
     except _Refused as error:
         raise _wrong(path, str(error)) from error
     kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
@@ -126,10 +125,18 @@ def _exported(data: bytes, path: str) -> Export:
         raise _wrong(path, str(error)) from error
 
 
-def _words(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the document"
-    return f"{place}: {first['msg']}"
+def _check_shape(data: bytes, path: str) -> None:
+    try:
+        msgspec.json.decode(data, type=_Export)
+    except ValidationError as error:
+        raise _wrong(path, _first_complaint(msgspec.json.decode(data)) or str(error)) from error
+
+
+def _first_complaint(document: Any) -> str:
+    from fingerprint.refused import complaints
+
+    found = complaints(_Export, document)
+    return f"{found[0].key or 'the document'}: {found[0].says}" if found else ""
 
 
 def _wrong(path: str, what: str) -> StoreError:
@@ -231,8 +238,5 @@ def _revalidated(export: Export, path: str) -> Export:
     readings += [record.reading for run in export.runs for record in run.records if hasattr(record, "reading")]
     kept = {blobs.address(r.lasting): _checked_blob(r.lasting, path) for r in readings if r.lasting is not None}
     shape = msgspec.structs.replace(export, blobs=tuple(kept.values()))
-    try:
-        _Export.model_validate(msgspec.json.decode(msgspec.json.encode(shape)))
-        return _checked(_whole(export, kept), path)
-    except ValidationError as error:
-        raise _wrong(path, _words(error)) from error
+    _check_shape(msgspec.json.encode(shape), path)
+    return _checked(_whole(export, kept), path)

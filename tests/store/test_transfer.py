@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,16 @@ def test_a_file_laid_out_anew_is_taken(source: Store, target: Store, file: Path,
     assert target.records(run_id) == source.records(run_id)
 
 
+def test_a_file_that_is_taken_imports_no_pydantic(source: Store, file: Path) -> None:
+    """It costs more than all else that looking at a file does."""
+    file.write_bytes(source.export([whole_run(source)]))
+    code = (
+        "import sys; from pathlib import Path; from fingerprint.store import Store\n"
+        "assert Store.of_file(Path(sys.argv[1])).runs(); sys.exit('pydantic' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, file], check=True)
+
+
 def change(document: Any, place: str, value: Any) -> None:
     """Sets what `place` names, or deletes it where the value is `...`."""
     *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
@@ -129,6 +141,7 @@ def change(document: Any, place: str, value: Any) -> None:
         ("runs", ..., "runs: Field required"),
         ("runs.0.id", "'; DROP TABLE run", "runs.0.id: String should match"),
         ("runs.0.name", "a b", "runs.0.name"),
+        ("runs.0.name", "a\n", "runs.0.name"),
         ("runs.0.attempt", 0, "runs.0.attempt"),
         ("runs.0.attempt", True, "runs.0.attempt"),
         ("runs.0.records", [], "runs.0.records"),
@@ -150,6 +163,7 @@ def change(document: Any, place: str, value: Any) -> None:
         ("blobs.0", ..., "is missing"),
         ("blobs.0.digest", "xyz", "blobs.0.digest"),
         ("blobs.0.seen", -1, "blobs.0.seen"),
+        ("blobs.0.gaps", {"mode": 1}, "blobs.0.gaps.mode: Input should be a valid string"),
         ("blobs.0.body", {"speed": 999}, "its body has another digest"),
         ("blobs.0.body", [], "blobs.0.body"),
     ],
