@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from benchmarks.incidents.machines import copied, standing
+from benchmarks.incidents.machines import MACHINES, copied, standing
 from benchmarks.incidents.programs import started
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of
 from benchmarks.incidents.rows import Facts, Incident, Number
@@ -57,7 +57,8 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
     for side in (0, 1):
         sections = copied(standing(incident.machine))
         sections[MAIN].update(started(incident.program))
-        samples = {**host_samples(random), **gpu_samples(sections, random)}
+        sections.update(_opened(incident))
+        samples = {**host_samples(sections, random), **gpu_samples(sections, random)}
         for facts in every:
             _apply(sections, samples, facts, side)
         fit(samples, sections, random)
@@ -65,6 +66,14 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
             add(samples, sections, item.fact, (item.before, item.after)[side], random)
         sides.append(_subject("AB"[side], sections, samples, _numbers(incident.metric, side, random)))
     return Runs(*sides)
+
+
+def _opened(incident: Incident) -> Sections:
+    """The devices that the program opened, where they are known."""
+    gpus = MACHINES[incident.machine].gpus
+    of_nvidia = (*(f"/dev/nvidia{at}" for at in range(gpus)), "/dev/nvidia-uvm", "/dev/nvidiactl")
+    devices = of_nvidia if gpus else incident.devices
+    return {} if devices is None else {Key("mapped", MAIN.target): {"devices": list(devices)}}
 
 
 def _apply(sections: Sections, samples: Samples, facts: Facts, side: int) -> None:

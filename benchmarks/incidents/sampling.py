@@ -48,9 +48,12 @@ tensor parallelism of a model of 80 layers and 8192 dimensions says: two sums of
 token, at 800 tokens a second."""
 
 
-def host_samples(random: Random) -> Samples:
-    """Of one of the recorded runs of a machine on which nothing was changed in between."""
-    return dict(random.choice(_recorded()))
+def host_samples(sections: Sections, random: Random) -> Samples:
+    """Of one of the recorded runs of a machine on which nothing was changed in between; and at which clocks the CPUs of
+    this machine ran, which that one does not tell."""
+    clocks = {place.path: value(sections, place) for place in places(sections, "cpu/frequency/*")}
+    held = {path: held_at(level, random) for path, level in clocks.items() if isinstance(level, int)}
+    return {**random.choice(_recorded()), **held}
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fingerprint.explain.mechanisms.graph import Reader, Rule
+from fingerprint.explain.mechanisms.graph import Reader, Resource, Rule
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Key
@@ -37,6 +37,15 @@ _PROCESSORS = {"amd_": "AuthenticAMD", "intel_": "GenuineIntel"}
 _WORDS = re.compile(r"[a-z0-9]+")
 _OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
+OF_GPUS: frozenset[Resource] = frozenset(
+    (
+        "sm clock", "memory clock", "gpu compute", "gpu memory bandwidth", "gpu memory", "gpu initialisation",
+        "launch latency", "nvlink",
+    )
+)  # fmt: skip
+BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pcie link", "kernel choice"))
+"""What moves with them, and by itself is no sign of one."""
+_OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
 _MODULE = "-m"
 
 
@@ -48,6 +57,7 @@ class Circumstances(NamedTuple):
     compiled: frozenset[str] = frozenset()
     gpus: int | None = None
     cpus: frozenset[str] = frozenset()
+    idle: bool = False
 
 
 UNKNOWN = Circumstances()
@@ -80,7 +90,15 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     known = all(program.is_compiled for program in every)
     compiled = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
     makers = frozenset(maker for side in (a, b) if (maker := _maker(side.state)))
-    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers)
+    opened = [devices for side in (a, b) for devices in _opened(side.state)]
+    idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
+    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle)
+
+
+def needs_a_gpu(rules: Sequence[Rule]) -> bool:
+    """Whether the mechanism that knows it best moves a GPU's resources, and nothing that work without one waits for."""
+    moves = frozenset(rules[0].moves) if rules else frozenset()
+    return bool(moves & OF_GPUS) and moves <= OF_GPUS | BESIDE_GPUS
 
 
 def own_by(path: FactPath, around: Circumstances) -> bool:
@@ -112,6 +130,19 @@ def _programs(state: Effective) -> Iterator[_Program]:
         blob = standing.blob or standing.given
         if key.area == "process" and blob is not None:
             yield decoder.decode(blob.body)
+
+
+class _Mapped(msgspec.Struct, frozen=True):
+    devices: Any = None
+
+
+def _opened(state: Effective) -> Iterator[list[str] | None]:
+    """Of each process; None where that could not be read."""
+    decoder = msgspec.json.Decoder(_Mapped)
+    for key, standing in state.sections.items():
+        if key.area == "mapped":
+            told = decoder.decode(standing.blob.body).devices if standing.blob else None
+            yield told if isinstance(told, list) else None
 
 
 def _is_of(engine: Reader, program: _Program) -> bool:

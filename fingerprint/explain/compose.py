@@ -16,6 +16,8 @@ from fingerprint.explain.clocks import apart_from_waiting
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
+from fingerprint.explain.found import found as found_in_one
+from fingerprint.explain.found import with_evidence
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
@@ -94,6 +96,8 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     changes = found.apart.changes
     ranked = held_against(_rank(found, metrics, a, b), a, b, known)
     suspects = _suspects(found, ranked, a, b, known)
+    findings = found_in_one(a, b, suspects, known)
+    suspects = with_evidence(suspects, findings, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
@@ -114,6 +118,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         metrics=metrics,
         arithmetic=arithmetic(a, b, metrics),
         suspects=suspects,
+        findings=findings,
         held_up=tuple(each.line for each in held),
         unexplained=left_over(subject_of(metrics), [(one.rules, one.explains) for one in ranked]),
         changes=tuple(sorted(told, key=_order)),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from fingerprint.findings.finding import Finding
 from fingerprint.metrics import Better
 from probes.kit.facts import Kind
 
@@ -234,6 +235,15 @@ class Suspect(Contract, frozen=True):
     restore: str | None
 
 
+class OneSided(Contract, frozen=True):
+    """What one run alone shows to be odd in its processes, and the other does not. suspect: rank of the one that it is
+    about, among whose evidence it stands too; None: of none."""
+
+    side: Literal["a", "b"]
+    finding: Finding
+    suspect: int | None
+
+
 class ChangedFact(Contract, frozen=True):
     """before, after: the value, or {"gap": code}, {"redacted": true} or, where it changed while that run ran,
     {"during": [first, last]}. values: by path where devices differ; then before and after are null.
@@ -369,6 +379,7 @@ class Diff(Contract, frozen=True):
     metrics: tuple[MetricChange, ...]
     arithmetic: Arithmetic | None
     suspects: tuple[Suspect, ...]
+    findings: tuple[OneSided, ...]
     held_up: tuple[HeldUp, ...]
     unexplained: Unexplained | None
     changes: tuple[ChangedFact, ...]

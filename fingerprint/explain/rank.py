@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
-from fingerprint.explain.circumstances import UNKNOWN, Circumstances, unread_by
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
@@ -110,6 +110,8 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
 def _unread(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
     if other := unread_by(change.first.path, way.rules, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what ran is {other}, which is not known to read it")
+    elif around.idle and needs_a_gpu(way.rules):
+        yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and what ran opened none")
 
 
 def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evidence], about: _About) -> Likelihood:

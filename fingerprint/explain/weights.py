@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, own_by, unread_by
+from fingerprint.explain.circumstances import Circumstances, needs_a_gpu, own_by, unread_by
 from fingerprint.explain.contract import Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.metrics import EXIT_STATUS
@@ -30,6 +30,8 @@ ALONE = -0.2
 """What GPUs say to each other, where there is but one: it may still work with those of other hosts."""
 UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
+IDLE = -0.2
+"""What is about GPUs, of a program that opened none."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
 OWN = 0.04
@@ -76,6 +78,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         else 0.0,  # a limit that was reached shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
+        "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,

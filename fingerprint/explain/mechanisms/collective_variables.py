@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="nccl-peer-access",
-        sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_IGNORE_DISABLED_P2P NCCL_LEGACY_CUDA_REGISTER"),
+        sees=env("NCCL_P2P_DISABLE NCCL_SHM_DISABLE NCCL_MNNVL_ENABLE NCCL_IGNORE_DISABLED_P2P"),
         moves=("collective", "nvlink", "pcie link"),
         binds=REROUTED,
         between=True,
@@ -52,6 +52,20 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/vllm-project/vllm/issues/51513",
             "https://github.com/noonghunna/club-3090/issues/356",
         ),
+    ),
+    Rule(
+        name="nccl-peer-distance",
+        sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_LEGACY_CUDA_REGISTER"),
+        moves=("collective", "nvlink", "pcie link"),
+        binds=REROUTED,
+        between=True,
+        breaks="seldom",
+        usual=(1.02, 2.0),
+        beside=("gpu/*/peers/*/topology", "gpu/*/pcie/numa_node"),
+        why="Up to which distance GPUs read each other's memory, and in which pieces: beyond it they pass through the "
+        "host's.",
+        confirm="NCCL_DEBUG=INFO: `via P2P` or `via SHM` of each channel in both states",
+        sources=(_NCCL,),
     ),
     Rule(
         name="nccl-network",
