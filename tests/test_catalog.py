@@ -212,7 +212,7 @@ def test_the_schema_takes_a_snapshot_of_this_host_and_refuses_a_broken_one() -> 
         "sections": {"memory": {"outcome": "ok", "facts": json.loads(msgspec.json.encode(section))}},
     }
     validator.validate(snapshot)
-    snapshot["sections"]["memory"]["facts"]["total"] = True  # type: ignore[index]
+    snapshot["sections"]["memory"]["facts"]["total"] = True
     assert not validator.is_valid(snapshot)
 
 

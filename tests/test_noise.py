@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from fingerprint import noise
 from fingerprint.cli.noise import command
 from fingerprint.explain.own_noise import document
 from fingerprint.noise import HOSTS, VALUES, Learned, Learner, check_place, keep, learned_of
@@ -43,7 +42,7 @@ def _unread(host: Any, target: Any) -> Any:
     raise AssertionError("nothing is read here")
 
 
-FAN = Probe("fan", "host", Fan, _unread, 1.0, "border")
+FAN: Probe[Any] = Probe("fan", "host", Fan, _unread, 1.0, "border")
 
 
 def known(area: str) -> Probe[Section] | None:
@@ -260,7 +259,7 @@ def test_where_it_cannot_be_written_the_old_one_stays(tmp_path: Path, monkeypatc
     def full(fd: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(noise.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(Trouble, match=r"noise\.json cannot be written \(No space left on device\)"):
         keep(learned(step=(1, 2)), kept_in(tmp_path))
     found = learned_of("h", kept_in(tmp_path))

@@ -55,7 +55,7 @@ def test_a_link_that_is_as_wide_under_load_is_ruled_out_whatever_it_was_at_rest(
 
 
 @pytest.mark.parametrize("samples", [{}, {"width": IDLE}, {"width": Held(((16, 4),), left_out=36)}])
-def test_a_link_that_differs_at_rest_alone_is_not_comparable(samples: dict[str, Sample]) -> None:
+def test_a_link_that_differs_at_rest_alone_is_not_comparable(samples: dict[str, Any]) -> None:
     a, b = ran(card(width=16), **samples), ran(card(width=8), **samples)
     assert verdicts(a, b) == [("rack/x/width", "not comparable", 16, 8)]
 

@@ -36,11 +36,11 @@ def ran(
 
 
 def between(a: tuple[Gpus, Mapping[str, Any]], b: tuple[Gpus, Mapping[str, Any]]) -> Diff:
-    sides = [
+    one, other = (
         subject(name, made, None, measured("verify_ms", ms), area="gpu", samples=samples)
         for (name, ms), (made, samples) in zip((("A", 19.2), ("B", 29.6)), (a, b), strict=True)
-    ]
-    return explain(*sides)
+    )
+    return explain(one, other)
 
 
 def clock(diff: Diff) -> str:

@@ -17,10 +17,8 @@ SLOTS = ("0000:17:00.0", "0000:2a:00.0")
 
 
 def gpus(watts: int, slots: tuple[str, ...] = SLOTS, **more: Any) -> Gpus:
-    cards = {
-        slot: Gpu(**{"uuid": f"GPU-{number}", "power_limit": watts * 1000} | more) for number, slot in enumerate(slots)
-    }
-    return Gpus(gpus=Map(cards))
+    told = {"power_limit": watts * 1000, **more}
+    return Gpus(gpus=Map({slot: Gpu(uuid=f"GPU-{number}", **told) for number, slot in enumerate(slots)}))
 
 
 def lowered(before: Gpus, after: Gpus) -> Diff:
@@ -49,7 +47,7 @@ def test_what_changed_was_not_seen_or_differs_among_the_devices_is_not_shown() -
 
 
 def test_what_says_nothing_is_left_out_and_what_is_off_stands_last() -> None:
-    nobody = {"persistence_mode": "disabled", "power_default_limit": 600_000}
+    nobody: dict[str, Any] = {"persistence_mode": "disabled", "power_default_limit": 600_000}
     assert list(shown(lowered(gpus(600, **nobody), gpus(450, **nobody)))) == [
         "gpu/*/power_default_limit", "gpu/*/persistence_mode",
     ]  # fmt: skip
@@ -57,7 +55,7 @@ def test_what_says_nothing_is_left_out_and_what_is_off_stands_last() -> None:
 
 
 def test_devices_in_other_slots_are_looked_up_where_they_are_now() -> None:
-    delivered = {"power_default_limit": 600_000}
+    delivered: dict[str, Any] = {"power_default_limit": 600_000}
     diff = lowered(gpus(600, **delivered), gpus(450, ("0000:65:00.0", "0000:ca:00.0"), **delivered))
     limit = next(s for s in diff.suspects if s.facts == ("gpu/*/power_limit",))
     assert [b.value for b in limit.beside] == [600_000]

@@ -174,7 +174,7 @@ def test_a_run_of_less_than_a_second_is_silent() -> None:
 
 
 def test_the_hypervisor_and_the_host_hold_up_a_run_at_work_and_no_sleeper() -> None:
-    troubled = {"stolen": 0.3, "stalls": {"memory": 0.2, "io": 0.4}}
+    troubled: dict[str, Any] = {"stolen": 0.3, "stalls": {"memory": 0.2, "io": 0.4}}
     assert held(subject("A"), subject("B", used=0.0, **troubled)) == {}
     assert [line.says for line in explained(subject("A"), subject("B", used=0.5, **troubled)).held_up] == [
         "the hypervisor gave 30 % of the CPU time to others while B ran; A: 0 %",

@@ -1,6 +1,7 @@
 """Is the change of a metric real, as a diff tells it."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -10,7 +11,6 @@ from fingerprint.explain.metrics import series_of
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples
 from fingerprint.runs.record import (
-    AnyRecord,
     Measured,
 )
 from tests.explain.subjects import BUSY, START, STEADY, explained, others, subject, wall
@@ -72,7 +72,7 @@ def test_a_metric_that_was_measured_in_two_ways_is_not_compared() -> None:
     assert "measured in two ways, sampled and wait4" in explained(a, b).metrics[0].says
 
 
-def series(name: str, *attempts: Iterable[AnyRecord]) -> Subject:
+def series(name: str, *attempts: Sequence[Any]) -> Subject:
     """One attempt for the records of each."""
     runs = [run(*told, id_=f"01{name}{n}", name=name, attempt=n) for n, told in enumerate(attempts, start=1)]
     state = subject(name)

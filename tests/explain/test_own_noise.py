@@ -32,7 +32,7 @@ def known(area: str) -> Probe[Section] | None:
     return Probe("made", "host", Fan, lambda host, target: Fan(), 1.0, "border") if area == "made" else None
 
 
-def learned(host: str = "h", changed: tuple[str, ...] = (), **facts: Own) -> Learned:
+def learned(host: str = "h", changed: tuple[str, ...] = (), **facts: Any) -> Learned:
     paths = {f"made/{name}": fact for name, fact in facts.items()}
     return Learned(host=host, at=START, seconds=18.0, snapshots=10, facts=paths, changed=changed)
 
@@ -109,7 +109,8 @@ def test_what_followed_from_noise_stands_for_itself() -> None:
 
 
 def test_what_came_or_went_dark_is_told() -> None:
-    noise = learned(step=STEP, **{"points/1": STEP})
+    known: dict[str, Any] = {"step": STEP, "points/1": STEP}
+    noise = learned(**known)
     assert len(between(Fan(step=1), Fan(step=Gap("denied")), noise).changes) == 1
     assert len(between(Fan(points=Map({})), Fan(points=Map({"1": 2})), noise).changes) == 1
 

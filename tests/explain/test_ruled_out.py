@@ -25,7 +25,11 @@ GLOBS = [glob for themes in THEMES.values() for globs in themes.values() for glo
 
 
 def gpus(**facts: Any) -> Gpus:
-    return Gpus(gpus=Map({slot: Gpu(**{"uuid": slot, "power_limit": 600_000} | facts) for slot in SLOTS}))
+    return Gpus(gpus=Map({slot: gpu(**{"uuid": slot, "power_limit": 600_000, **facts}) for slot in SLOTS}))
+
+
+def gpu(**facts: Any) -> Gpu:
+    return Gpu(**facts)
 
 
 def group(a: Gpus, b: Gpus) -> Group:

@@ -19,7 +19,7 @@ from probes.gpu.mig import Mig
 from probes.gpu.nvlink import NvLinks
 from probes.gpu.pcie import Pcie, carries
 from probes.gpu.peers import Peer
-from probes.kit.facts import Gap, Map, Section
+from probes.kit.facts import Gap, Map, Section, seen_or
 from tests.explain.subjects import subject
 from tests.report.cases import metric
 
@@ -53,7 +53,7 @@ def crossing(pcie: int, lanes: int = 16, nvlink: int | None = None, busy: float 
         ways = {f"gpu/{slot}/pcie/{way}_bytes": pcie for way in ("tx", "rx")}
         ways |= {f"gpu/{slot}/nvlink/data_{way}": nvlink for way in ("tx", "rx") if nvlink is not None}
         found |= {path: Growth(7, 7 + 10 * rate, 10 * rate, 10.0) for path, rate in ways.items()}
-        most = float(carries(4, lanes))
+        most = float(seen_or(carries(4, lanes), 0))
         found[f"gpu/{slot}/pcie/link_bandwidth"] = Distribution(count, most, (most,) * 7, 100 - count)
     return found
 

@@ -17,7 +17,7 @@ FACTS = ("uuid", "limit", "mode", "slot", "width", "reasons", "lanes")
 def unseen(code: GapCode, *but: str) -> Card:
     """A card of which nothing is seen for one reason, but for some facts."""
     gaps: dict[str, Any] = {name: Gap(code) for name in FACTS if name not in but}
-    return Card(**gaps, **dict.fromkeys(but, 1))
+    return Card(**{**gaps, **dict.fromkeys(but, 1)})
 
 
 def ran(name: str, made: Rack, samples: dict[str, Sample] | None = None) -> Any:

@@ -17,7 +17,8 @@ KEY = "0000:17:00.0"
 
 
 def verdict(printed: Gpu, before: Gpu, after: Gpu | None = None) -> str:
-    rows = compared("gpu", *(Gpus(gpus=Map({KEY: gpu})) for gpu in (printed, before, after or before)))
+    one, two, three = (Gpus(gpus=Map({KEY: gpu})) for gpu in (printed, before, after or before))
+    rows = compared("gpu", one, two, three)
     (row,) = [row for row in rows if row.path != "gpu" and not isinstance(row.printed, frozenset)]
     return row.verdict
 

@@ -28,8 +28,11 @@ NAMES = {
     "gpu/fabric/clusterUuid": "bbf9c7b7-a27f-f250-d6f4-8a141925a69c",
 }
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
-PLACES = ("/usr/bin/python3.12", "/usr/local/bin/python3.12", *Path.home().glob(".pyenv/versions/3.12*/bin/python3.12"))
-THERE = next((str(path) for path in PLACES if Path(path).exists()), None)
+PLACES = (
+    Path("/usr/bin/python3.12"), Path("/usr/local/bin/python3.12"),
+    *Path.home().glob(".pyenv/versions/3.12*/bin/python3.12"),
+)  # fmt: skip
+THERE = next((str(path) for path in PLACES if path.exists()), None)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -49,9 +50,10 @@ def test_half_of_what_drifts_leads_to_the_number(played: Sequence[Answer]) -> No
 
 
 def test_every_row_is_counted_once_and_comes_from_somewhere() -> None:
-    ids = [row.id for row in (*ROWS, *outside())]
+    rows: list[Any] = [*ROWS, *outside()]
+    ids = [row.id for row in rows]
     assert len(ids) == len(set(ids))
-    assert all(row.source.startswith("https://") for row in (*ROWS, *outside()))
+    assert all(row.source.startswith("https://") for row in rows)
     assert not any(row.trigger for row in blind())
     assert all(row.trigger and row.confirmed_by != "plausible" for row in incidents())
 

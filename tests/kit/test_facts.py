@@ -145,7 +145,7 @@ def test_a_section_is_frozen_and_takes_its_facts_by_name_only() -> None:
     with pytest.raises(AttributeError):
         Link().speed = 1  # type: ignore[misc]
     with pytest.raises(TypeError):
-        Link(1)  # type: ignore[misc]
+        Link(1)  # type: ignore[call-arg]
 
 
 def test_a_derived_section_keeps_the_facts_it_inherits() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.kit.facts import Redacted
+from probes.kit.facts import Redacted, seen_or
 from probes.kit.flags import flags
 
 SECRET = Redacted("k", "d")
@@ -49,7 +49,7 @@ def test_a_redacted_word_is_a_value_or_an_operand() -> None:
 def test_no_word_is_lost(words: list[str]) -> None:
     """Beside the first `--`, each is a name, a value, both, or an operand."""
     told = flags(words)
-    named = [part for name, values in told.flags.items.items() for part in (name, *map(str, values))]
+    named = [part for name, values in told.flags.items.items() for part in (name, *map(str, seen_or(values, ())))]
     kept = "".join((*named, *map(str, told.operands))).replace("_", "-")
     assert all(part in kept for word in words if word != "--" for part in word.replace("_", "-").partition("=")[::2])
 

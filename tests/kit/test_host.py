@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from probes.kit import host as host_module
 from probes.kit.answers import Space, Stat
 from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.host import ERRNO_GAPS, Host, gap_of
@@ -158,7 +157,7 @@ def test_a_process_that_ends_between_open_and_read_is_absent(monkeypatch: pytest
         child.wait()
         return read(fd, size)
 
-    monkeypatch.setattr(host_module.os, "read", late)
+    monkeypatch.setattr(os, "read", late)
     assert gap(Host().text(f"/proc/{child.pid}/limits"))[0] == "absent"
 
 

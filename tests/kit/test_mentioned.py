@@ -54,7 +54,9 @@ def test_a_folder_that_is_not_there_is_no_folder_without_the_words(tmp_path: Pat
 
 
 @pytest.mark.parametrize("bound", [("MOST_FILES", 1, "not_observable"), ("SECONDS", -1.0, "timed_out")])
-def test_beyond_its_bounds_nothing_is_known(tree: Path, bound: tuple[str, float, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_its_bounds_nothing_is_known(
+    tree: Path, bound: tuple[str, float, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, value, code = bound
     monkeypatch.setattr(module, name, value)
     answer = Host().mentioned(str(tree), WORDS)

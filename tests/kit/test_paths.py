@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from probes.kit.paths import FactPath, Glob, parse_glob, parse_path
 
-segments = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
+segments = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
 paths = st.lists(
     st.one_of(segments, st.sampled_from(["%", "/", "*", "%2F", "**", "a%", "%25"])), min_size=1, max_size=6
 )

@@ -89,7 +89,7 @@ def test_tensors_of_a_large_file_are_not_read(tmp_path: Path, monkeypatch: pytes
     os.truncate(path, 40 << 30)
     pieces: list[int] = []
     pread = os.pread
-    monkeypatch.setattr(weights.os, "pread", lambda fd, count, at: pieces.append(count) or pread(fd, count, at))
+    monkeypatch.setattr(os, "pread", lambda fd, count, at: pieces.append(count) or pread(fd, count, at))
     assert told(path).size == 40 << 30
     assert sum(pieces) <= 2 * weights.PIECE
 
@@ -97,7 +97,7 @@ def test_tensors_of_a_large_file_are_not_read(tmp_path: Path, monkeypatch: pytes
 def test_a_file_that_stays_the_same_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, host = safetensors(tmp_path / "m", {"a": ("BF16", [2])}), Host()
     first = host.weights(str(path))
-    monkeypatch.setattr(weights.os, "pread", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(os, "pread", lambda *_: pytest.fail("read again"))
     assert host.weights(str(path)) is first
 
 

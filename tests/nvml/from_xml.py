@@ -252,7 +252,7 @@ STRUCTS: dict[str, tuple[Reading, dict[str, str]]] = {
 def scenario_of_xml(xml: str) -> Scenario:
     log = fromstring(xml)
     version = shown(log, "cuda_umd_version|cuda_version")
-    system = {"nvmlSystemGetDriverVersion": shown(log, "kmd_version|driver_version")}
+    system: dict[str, Any] = {"nvmlSystemGetDriverVersion": shown(log, "kmd_version|driver_version")}
     if version:
         major, minor = version.split(".")
         system["nvmlSystemGetCudaDriverVersion_v2"] = 1000 * int(major) + 10 * int(minor)

@@ -48,19 +48,19 @@ def read(host: Host, pid: int) -> Process:
     return process_probe.read(host, Target("main", pid))
 
 
-def changes(a: Section, b: Section, area: str = "process/main") -> dict[str, tuple[Any, Any]]:
+def changes(a: Section, b: Section, *, area: str = "process/main") -> dict[str, tuple[Any, Any]]:
     """The lasting facts that differ, context left out, each path below `area`."""
     found = {}
     before, after = ({leaf.names: leaf for leaf in leaves(part(side, lasting=True))} for side in (a, b))
     for names in {**before, **after}:
         fact = (before.get(names) or after[names]).fact
-        values = tuple(side[names].value if names in side else None for side in (before, after))
-        if values[0] != values[1] and fact.lasting and not fact.context:
-            found["/".join(names)] = values
+        one, other = (side[names].value if names in side else None for side in (before, after))
+        if one != other and fact.lasting and not fact.context:
+            found["/".join(names)] = one, other
     return found
 
 
-def suspects(a: Section, b: Section, area: str = "process") -> set[str]:
+def suspects(a: Section, b: Section, *, area: str = "process") -> set[str]:
     """The changes that follow from no other one of the same process and area."""
     changed: Mapping[str, Any] = changes(a, b)
     facts = {"/".join(leaf.names): leaf.fact for side in (a, b) for leaf in leaves(side)}

@@ -53,6 +53,7 @@ def test_this_machine_is_read_as_the_kernel_tells_it() -> None:
     assert section.threads == os.sysconf("SC_NPROCESSORS_ONLN")
     assert isinstance(section.online, str)
     assert isinstance(section.cores, int)
+    assert isinstance(section.threads, int)
     assert 1 <= section.cores <= section.threads
 
 

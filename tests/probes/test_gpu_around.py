@@ -17,7 +17,9 @@ from tests.probes.gpu_hosts import BARE, CONTAINED, FILE, code
 from tests.probes.tree import tree
 
 ALONE = Machine(contained=False, host_pids=True, daemon_socket=True, daemon=True, at_boot=())
-LISTS = {f"nvmlDeviceGet{kind}RunningProcesses_v3": [] for kind in ("Compute", "Graphics", "MPSCompute")}
+LISTS: Mapping[str, Any] = {
+    f"nvmlDeviceGet{kind}RunningProcesses_v3": [] for kind in ("Compute", "Graphics", "MPSCompute")
+}
 COMPUTE = "nvmlDeviceGetComputeRunningProcesses_v3"
 GIB = 1 << 30
 

@@ -8,7 +8,8 @@ from probes.kit.facts import Gap
 from probes.kit.nvml import inquiry
 from probes.kit.nvml.inquiry import FIELDS, key_of
 from probes.kit.probe import HOST, discover
-from tests.nvml.profiles import PRODUCTS, host_of
+from tests.nvml.products import PRODUCTS
+from tests.nvml.profiles import host_of
 from tests.nvml.scenario import rows_of
 
 DRIVER_IS_LOADED = ("stat", "/proc/driver/nvidia/version")

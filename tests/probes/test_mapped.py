@@ -117,7 +117,7 @@ def test_a_library_from_two_places_is_two_and_told_as_such(tmp_path: Path) -> No
     assert {number: (other.path, other.version) for number, other in one.others.items.items()} == {
         "2": (places[1], "2.27.3+cuda12.9")
     }
-    assert suspects(before, after, mapped_probe.area) == {"libraries/libnccl/copies"}
+    assert suspects(before, after, area=mapped_probe.area) == {"libraries/libnccl/copies"}
     assert changes(before, after)["libraries/libnccl/copies"] == (1, 2)
 
 

@@ -16,7 +16,7 @@ from fingerprint.snapshot import Job
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
 from probes.kit.paths import FactPath, parse_path
-from probes.kit.probe import Target
+from probes.kit.probe import Target, discover
 from probes.neighbours import NAMELESS, Neighbours, Program, neighbours
 
 MAIN = Target("main", 100)
@@ -159,7 +159,7 @@ def test_a_busy_neighbour_of_this_machine_is_named_and_we_are_not() -> None:
     )
     # Its parent ends at once, so that it is no child of ours.
     busy = int(subprocess.run([sys.executable, "-c", outside, burn], stdout=subprocess.PIPE, check=True).stdout)
-    reader = Reader(Host(), {"neighbours": neighbours})
+    reader = Reader(Host(), discover(["neighbours"]))
     jobs = [Job("neighbours", Target("main", os.getpid()))]
     try:
         dict(reader.read(jobs, 5))

@@ -55,7 +55,7 @@ def changed(before: Lasting, after: Lasting) -> set[FactPath]:
 def causes(before: Lasting, after: Lasting) -> set[str]:
     """What changed and does not follow from anything else that changed."""
     moved = changed(before, after)
-    return {str(path) for path in moved if not _follows(path, (before | after)[path][0].follows, moved)}
+    return {str(path) for path in moved if not _follows(path, {**before, **after}[path][0].follows, moved)}
 
 
 def _follows(path: FactPath, globs: tuple[str, ...], moved: set[FactPath]) -> bool:

@@ -81,11 +81,10 @@ def means_of(plan: Plan, records: Path, options: Mapping[str, str]) -> Means:
     )  # fmt: skip
     for part in filter(None, options.get("--fail", "").split(",")):
         if part in ("snapshot", "given"):
-            means = means._replace(**{part: failing})
-        elif part == "journal":
-            means.journal.append = failing
+            failures: dict[str, Any] = {part: failing}
+            means = means._replace(**failures)
         else:
-            getattr(means, part).begin = failing
+            setattr(getattr(means, part), "append" if part == "journal" else "begin", failing)
     return means
 
 

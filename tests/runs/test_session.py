@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fingerprint.metrics import Metric
 from fingerprint.runs.record import (
     Closed,
     Distribution,

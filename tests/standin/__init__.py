@@ -16,6 +16,8 @@ Engine = Literal["sglang", "vllm", "llama.cpp"]
 
 _PROCESS = Path(__file__).with_name("process.py")
 _SHIM = "import runpy, sys; sys.argv[:] = [{path!r}, {engine!r}, *sys.argv[1:]]; runpy.run_path({path!r}, run_name='__main__')\n"
+# Its environment holds next to nothing, so that a run of a stand-in reads next to nothing.
+_PYTHON = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 _FILES: Mapping[Engine, str] = {"sglang": "sglang/launch_server.py", "vllm": "bin/vllm", "llama.cpp": "llama-server"}
 
 
@@ -36,11 +38,11 @@ class StandIn:
         """How its users start it."""
         port = ["--port", str(self.port)]
         if self.engine == "sglang":
-            return [sys.executable, "-m", "sglang.launch_server", "--model-path", "/m", "--tp", str(self.size), *port]
+            return [_PYTHON, "-m", "sglang.launch_server", "--model-path", "/m", "--tp", str(self.size), *port]
         if self.engine == "vllm":
             size = ["--tensor-parallel-size", str(self.size)]
-            return [sys.executable, str(self.folder / "bin/vllm"), "serve", "/m", *size, *port]
-        return [sys.executable, str(self.folder / "llama-server"), "-m", "/m.gguf", *port]
+            return [_PYTHON, str(self.folder / "bin/vllm"), "serve", "/m", *size, *port]
+        return [_PYTHON, str(self.folder / "llama-server"), "-m", "/m.gguf", *port]
 
     def differ(self, **by_title: Mapping[str, Any]) -> None:
         """What of its processes is to differ: see process.py. Titles are written with `_` for `::`."""

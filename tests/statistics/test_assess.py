@@ -71,6 +71,7 @@ def test_three_steady_starts_each_tell_a_tenth() -> None:
     assert found.ratio == pytest.approx(112 / 101)
     assert found.medians == (101, 112)
     assert found.ci is not None
+    assert found.ratio is not None
     assert 1 < found.ci[0] < found.ratio < found.ci[1]
 
 

@@ -84,8 +84,8 @@ def test_a_damaged_row_is_told_with_the_file_or_what_it_belongs_to(tmp_path: Pat
     def all_of_it() -> None:
         for row in store.runs():
             store.records(row.id)
-        for row in store.snapshots() or [snapshot()]:  # one that is not stored
-            store.snapshot(row.id)
+        for taken in store.snapshots() or [snapshot()]:  # one that is not stored
+            store.snapshot(taken.id)
 
     with pytest.raises(StoreError, match=DAMAGES[damage]) as told:
         all_of_it()

@@ -50,7 +50,8 @@ class MadeUp(Host):
 def sections(watts: int, **changed: Any) -> dict[str, Section]:
     """What the probes make of the host at rest, by area. watts: the power limit of all GPUs. changed: answers, by path
     with `/` as `__`."""
-    host = MadeUp({**_grown(), **_driver(), **_gpus(watts), **changed})
+    answers: dict[Any, Any] = {**_grown(), **_driver(), **_gpus(watts), **changed}
+    host = MadeUp(answers)
     return {area: probe.read(host, HOST) for area, probe in discover(AREAS).items()}
 
 

@@ -210,7 +210,7 @@ def _samples_of_gpu(day: Day, own: float) -> Iterator[tuple[str, Sample]]:
     yield "clocks_event_reasons_counters/sw_power_cap", _grown(cap, seconds)
     for reason in ("hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"):
         yield f"clocks_event_reasons_counters/{reason}", _grown(0, seconds)
-    steady = {"inferred/clock_lock": "no sign", "performance_state": "P1"}
+    steady: dict[str, Any] = {"inferred/clock_lock": "no sign", "performance_state": "P1"}
     steady |= {"pcie/link_gen_current": 5, "pcie/link_speed": 32000}
     yield from ((fact, Held(((value, BUSY),), left_out=TICKS - BUSY)) for fact, value in steady.items())
     yield "pcie/errors/replay_counter", _grown(0, seconds)

@@ -74,6 +74,7 @@ def test_break_even_stands_for_both_sides() -> None:
     assert a.accept_length == pytest.approx(2.0 / 94 / 11.2e-3)
     assert b.margin == pytest.approx(2.0 / (2.0 / 60 / 12.2e-3) - 1)
     assert a.margin is not None
+    assert b.margin is not None
     assert a.margin > 0 > b.margin
 
 
