@@ -1,6 +1,7 @@
 """Why a changed state can have moved a number: the mechanism graph, one file a theme."""
 
-from collections.abc import Mapping, Set
+import sys
+from collections.abc import Iterator, Mapping, Set
 from functools import cache, lru_cache
 from importlib import import_module
 from operator import itemgetter
@@ -79,8 +80,14 @@ def rules() -> tuple[Rule, ...]:
 
 
 def rule(name: str) -> Rule:
-    """Raises LookupError where no rule has this name."""
-    return _by_name()[name]
+    """Raises LookupError where no rule has this name. Who has it from a fact needs no further theme imported."""
+    return next((rule for rule in _imported() if rule.name == name), None) or _by_name()[name]
+
+
+def _imported() -> Iterator[Rule]:
+    for theme in THEMES:
+        if f"{__name__}.{theme}" in sys.modules:
+            yield from _rules(theme)
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +108,12 @@ def rules_of(path: FactPath) -> tuple[Rule, ...]:
 
 def rules_below(path: FactPath) -> tuple[Rule, ...]:
     """The rules that see some fact below it: of a whole section or item."""
-    return tuple(rule for rule in rules() if any(_lies_below(glob, path) for glob in rule.sees))
+    return tuple(rule for rule in _rules_of_area(path[0]) if any(_lies_below(glob, path) for glob in rule.sees))
+
+
+def _rules_of_area(area: str) -> Iterator[Rule]:
+    """Themes of other areas are not imported."""
+    return (rule for theme, areas in THEMES.items() if area in areas.split() for rule in _rules(theme))
 
 
 def _lies_below(glob: str, path: FactPath) -> bool:
@@ -112,9 +124,9 @@ def _lies_below(glob: str, path: FactPath) -> bool:
 @cache
 def _shelved(area: str) -> Mapping[_Shelf, list[tuple[str, Rule]]]:
     """Each glob of each rule that sees the area, where `_shelves` of any path that it matches looks: by area, depth
-    and last name. Themes of other areas are not imported."""
+    and last name."""
     shelved: dict[_Shelf, list[tuple[str, Rule]]] = {}
-    for rule in (rule for theme, areas in THEMES.items() if area in areas.split() for rule in _rules(theme)):
+    for rule in _rules_of_area(area):
         for glob in rule.sees:
             shelved.setdefault(_shelf(glob), []).append((glob, rule))
     return shelved
