@@ -24,7 +24,7 @@ fingerprint show 01JD5X --format json""",
 @click.option("--facts", type=GLOB, help="List these facts with their values, e.g. 'cpu/**'.")
 @output_format("text", "json")
 def command(what: str, facts: str | None, form: str) -> None:
-    """Print a run or a snapshot: how it went, what was read, what was not."""
+    """Print a run or a snapshot: how it went, what is odd in it, what was read, what was not."""
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()
@@ -54,6 +54,7 @@ def document_of(invocation: "Invocation", found: "Found") -> dict[str, Any]:
 
 def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
     from fingerprint.cli.comparing import subject
+    from fingerprint.findings import findings
     from fingerprint.runs.document import document
     from fingerprint.runs.opener import is_alive
     from fingerprint.runs.run import state_of
@@ -63,4 +64,5 @@ def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
     run = side.attempts[-1]
     state = state_of(run.closed, is_alive(Host(), run.opened.opener))
     areas = {*(key.area for key in side.state.sections), *(path.partition("/")[0] for path in side.state.samples)}
-    return document(run, state, side.state, invocation.types(areas))
+    types = invocation.types(areas)
+    return document(run, state, side.state, types, findings(side.state, types.get))

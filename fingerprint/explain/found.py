@@ -1,6 +1,6 @@
 """What only one of two runs shows by itself: beside the suspect that it is about, or on its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -9,10 +9,11 @@ from fingerprint.explain.contract import Evidence, OneSided, Suspect
 from fingerprint.explain.subject import Subject
 from fingerprint.findings import Finding, one_sided
 from probes.kit.facts import Section
-from probes.kit.paths import parse_glob, parse_path
+from probes.kit.paths import FactPath, parse_glob, parse_path
 
 SPEAKS_AGAINST = ("variable-not-read", "nccl-setting-not-taken")
-"""That it was set and did nothing: its change is no cause."""
+"""That it was set and did nothing: the variable's own change is no cause."""
+_VARIABLES = ("env", "variables")
 
 
 def found(a: Subject, b: Subject, suspects: Sequence[Suspect], known: ProbeOf) -> tuple[OneSided, ...]:
@@ -29,13 +30,19 @@ def _section_of(area: str, known: ProbeOf) -> type[Section] | None:
 
 
 def _about(finding: Finding, suspects: Sequence[Suspect]) -> int | None:
-    """The first suspect that it shares a fact with, its consequences included."""
+    """The first suspect that it shows a fact of, else one of whose consequences: of an upgrade, that a variable is
+    read no more. What a process has follows from so much (who starts it, by which code) that it tells of none."""
     facts = [parse_path(fact) for fact in finding.facts]
-    for suspect in suspects:
-        globs = [parse_glob(text) for text in (*suspect.facts, *suspect.consequences)]
-        if any(glob.matches(fact) for glob in globs for fact in facts):
-            return suspect.rank
-    return None
+    own = next((suspect.rank for suspect in suspects if _are_among(facts, suspect.facts)), None)
+    if own is not None:
+        return own
+    beyond = [fact for fact in facts if fact[0] != "process"]
+    return next((suspect.rank for suspect in suspects if _are_among(beyond, suspect.consequences)), None)
+
+
+def _are_among(facts: Iterable[FactPath], texts: Iterable[str]) -> bool:
+    globs = [parse_glob(text) for text in texts]
+    return any(glob.matches(fact) for fact in facts for glob in globs)
 
 
 def with_evidence(
@@ -47,12 +54,17 @@ def with_evidence(
 def _with(suspect: Suspect, findings: Sequence[OneSided], a: Subject, b: Subject) -> Suspect:
     if not findings:
         return suspect
-    told = [(it.finding.rule in SPEAKS_AGAINST, _evidence(it, a, b)) for it in findings]
+    told = [(_speaks_against(it.finding, suspect), _evidence(it, a, b)) for it in findings]
     return replace(
         suspect,
         evidence=(*suspect.evidence, *(evidence for against, evidence in told if not against)),
         against=(*suspect.against, *(evidence for against, evidence in told if against)),
     )
+
+
+def _speaks_against(finding: Finding, suspect: Suspect) -> bool:
+    path = parse_path(suspect.facts[0]) if finding.rule in SPEAKS_AGAINST else ()
+    return path[-2:-1] in [(name,) for name in _VARIABLES]
 
 
 def _evidence(it: OneSided, a: Subject, b: Subject) -> Evidence:

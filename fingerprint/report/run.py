@@ -8,10 +8,12 @@ from rich.console import ConsoleRenderable
 
 from fingerprint.explain.contract import moment
 from fingerprint.report import sections
+from fingerprint.report.findings import finding_rows
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
 from fingerprint.words import before_after, in_words, quantities, quantity
 from probes.kit.paths import parse_glob, parse_path
 
+FINDINGS = 8
 VALUES = 3
 """Values that a state held beside the most frequent one, of which more are in the JSON."""
 
@@ -29,7 +31,7 @@ def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRe
         yield from sections.facts(document["sections"], facts)
         yield from _seen_during(document["samples"], facts)
         return
-    for part in (_metrics, _workload, _changed_during, _remarks):
+    for part in (_metrics, _workload, _findings, _changed_during, _remarks):
         yield from part(document)
     yield from sections.overview(document["sections"])
 
@@ -62,6 +64,14 @@ def _workload(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
     if document["workload"]:
         yield heading("Workload")
         yield from rows([(said(key, FACT), in_words(it)) for key, it in document["workload"].items()], indent=2)
+
+
+def _findings(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    if found := document["findings"]:
+        yield heading("Found in this run alone", "odd by itself, whatever another run shows")
+        yield from finding_rows(found[:FINDINGS])
+        if found[FINDINGS:]:
+            yield indented(f"and {len(found) - FINDINGS} more, all in --format json")
 
 
 def _seen_during(samples: Mapping[str, Any], pattern: str) -> Iterator[ConsoleRenderable]:

@@ -1,6 +1,6 @@
 """The published form of a run, `fingerprint.run/1`: what `show` prints and `--format json` gives."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,8 +17,11 @@ from probes.kit.paths import parse_path
 Types = Mapping[str, type[Section]]
 
 
-def document(run: Run, state: State, standing: Effective, types: Types) -> dict[str, Any]:
-    """types: area -> section type; of an area that is not in it only the outcome is told. Times: ns since 1970."""
+def document(
+    run: Run, state: State, standing: Effective, types: Types, findings: Iterable[msgspec.Struct] = ()
+) -> dict[str, Any]:
+    """types: area -> section type; of an area that is not in it only the outcome is told. findings: what the run shows
+    by itself. Times: ns since 1970."""
     opened = run.opened
     plain: dict[str, Any] = msgspec.to_builtins(
         {
@@ -31,6 +34,8 @@ def document(run: Run, state: State, standing: Effective, types: Types) -> dict[
             "argv": opened.argv,
             "cwd": opened.cwd,
             "vary": opened.vary,
+            "attached": [whole(server) for server in opened.attached],
+            "detached": opened.detached,
             "opened_at": opened.at,
             "state": state,
             "ended": ended(run.closed, state),
@@ -42,6 +47,7 @@ def document(run: Run, state: State, standing: Effective, types: Types) -> dict[
             "snapshots": run.snapshots,
             "troubles": run.troubles,
             "notes": run.notes,
+            "findings": tuple(findings),
         }
     )
     sections = {str(key): _section(key, it, types) for key, it in standing.sections.items()}

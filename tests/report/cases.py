@@ -21,6 +21,7 @@ from fingerprint.explain.contract import (
     HeldUp,
     MetricChange,
     Neighbour,
+    OneSided,
     OwnNoise,
     Pair,
     Range,
@@ -32,6 +33,7 @@ from fingerprint.explain.contract import (
     Unexplained,
     Unknown,
 )
+from fingerprint.findings import Finding
 
 HUNG = "hung since 21:04:12"
 FEW = "A: gpu busy in 39 of 41 samples; B: gpu busy in 2 of 40 samples"
@@ -66,7 +68,7 @@ def metric(name: str, verdict: Any, before: float, after: float, **more: Any) ->
 
 
 def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspect:
-    empty = {
+    empty: dict[str, Any] = {
         "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
         "reaches": True, "explains": None,
         "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "beside": (),
@@ -75,8 +77,16 @@ def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspe
     return Suspect(**{"rank": rank, "facts": (fact,), "before": before, "after": after} | empty | more)
 
 
+def one_sided(side: Any, rule: Any, about: str, suspect: int | None) -> OneSided:
+    finding = Finding(
+        rule=rule, about=about, facts=(f"mapped/main/libraries/{about}/copies",), values={"main": ["/a", "/b"]},
+        says=f"{about} is mapped from 2 places in main: /a, /b.", do="Leave one of them.",
+    )  # fmt: skip
+    return OneSided(side=side, finding=finding, suspect=suspect)
+
+
 def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
-    empty = {
+    empty: dict[str, Any] = {
         "kind": "config", "verdict": "changed", "unit": "", "on": "", "values": {}, "follows": None, "suspect": None,
         "context": False, "says": "",
     }  # fmt: skip
@@ -84,9 +94,10 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 
 
 def diff(headline: str, **more: Any) -> Diff:
-    empty = {
+    empty: dict[str, Any] = {
         "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
-        "arithmetic": None, "suspects": (), "held_up": (), "unexplained": None, "changes": (), "during": (),
+        "arithmetic": None, "suspects": (), "findings": (), "held_up": (), "unexplained": None,
+        "changes": (), "during": (),
         "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
             Group(title="kernel", facts=1290, devices=0, themes=("release", "scheduler"),
@@ -155,6 +166,10 @@ EVERYTHING = diff(
         metric("tokens_per_second", "better", 60, 94, unit="tok/s", better="higher"),
         metric("accept_length", "changed", 2.0, 2.2, unit="", better="unknown"),
         metric("ttft", "unassessed", 0.21, 0.0, b=None, ratio=None, says="Not measured in run-B."),
+    ),
+    findings=(
+        one_sided("a", "library-mapped-twice", "libnccl", suspect=None),
+        one_sided("b", "package-deprecated", "pynvml", suspect=1),
     ),
     suspects=(
         suspect(

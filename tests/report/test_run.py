@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fingerprint.findings import Finding
 from fingerprint.report.run import render
 from fingerprint.runs.document import document
 from fingerprint.runs.effective import effective
@@ -49,3 +50,18 @@ def test_a_device_that_went_while_it_ran_is_told_without_all_that_it_was() -> No
     folded = run(*(Snapped(at=1, moment=name, snapshot=name) for name in moments), closed())  # type: ignore[arg-type]
     published = document(folded, "closed", effective(folded, taken), {"rack": Rack})
     assert "  rack/y  seen -> (absent)" in render(published).splitlines()
+
+
+def test_what_is_odd_by_itself_is_told_with_what_to_do() -> None:
+    finding = Finding(
+        rule="variable-unlike-other-ranks", about="NCCL_PROTO", facts=("process/sglang-30000.tp5/env/NCCL_PROTO",),
+        values={"sglang-30000.tp5": "LL"}, says="NCCL_PROTO is LL on tp5.", do="Set NCCL_PROTO once.",
+    )  # fmt: skip
+    folded = run(closed())
+    published = document(folded, "closed", effective(folded, {}), {}, [finding] * 10)
+    lines = render(published, width=120).splitlines()
+    at = lines.index("Found in this run alone  odd by itself, whatever another run shows")
+    assert lines[at + 1 : at + 3] == ["  NCCL_PROTO  NCCL_PROTO is LL on tp5.", "              Set NCCL_PROTO once."]
+    assert "  and 2 more, all in --format json" in lines
+    assert list(published["findings"][0]["facts"]) == ["process/sglang-30000.tp5/env/NCCL_PROTO"]
+    assert "Found in this run alone" not in render(document(folded, "closed", effective(folded, {}), {}))
