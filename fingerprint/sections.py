@@ -7,6 +7,7 @@ sections of the same type, the other half NOT_READ and thus not written. Joined 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
+from inspect import get_annotations
 from types import UnionType
 from typing import (
     Any,
@@ -16,7 +17,6 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 import msgspec
@@ -287,7 +287,9 @@ def _arm_text(arm: Any) -> str:
 
 @cache
 def _hints(cls: type[Section]) -> Mapping[str, Any]:
-    hints = get_type_hints(cls, include_extras=True)  # which is quicker: there are none
+    """As written: where Sections are declared annotations are no text (docs/decisions/0004-late-imports.md), which
+    typing.get_type_hints would look for in every part of them."""
+    hints = {name: hint for base in reversed(cls.__mro__) for name, hint in get_annotations(base).items()}
     return {name: hint for name, hint in hints.items() if name in cls.__struct_fields__}
 
 

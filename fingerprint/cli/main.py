@@ -1,5 +1,6 @@
 """The command `fingerprint`: its verbs by task, and what a trouble's exit status is."""
 
+import gc
 import importlib
 import os
 import sys
@@ -98,6 +99,8 @@ def _missing() -> NoReturn:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs one verb and exits with its status; a trouble is one sentence on standard error."""
     argv = list(sys.argv[1:] if args is None else args)
+    if argv[:1] != ["run"]:
+        gc.disable()  # it lives for a moment, and most of what it makes is needed to its end
     sys.exit(_status(argv))
 
 
