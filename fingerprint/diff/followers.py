@@ -2,8 +2,8 @@
 
 A change follows another one where a glob of its fact's `follows` matches the other's path. Between two processes the
 second segment of the glob says which: `process/*/...` is one of the same process, `process/**/...` one of another
-process of its tree, for what a process was started with is decided by others; but not by one whose own such change it
-has as well, for then both have it from elsewhere. Where a `*` of the glob stands for a key
+process of its tree, for what a process was started with is decided by others; but not by where a server listens, nor by
+one whose own such change it has as well, for then both have it from elsewhere. Where a `*` of the glob stands for a key
 of a collection that both stand in, both are of one item: a GPU's fact follows what changed on that GPU, and a fact
 about a pair of GPUs what changed on either. Chains lead to their end.
 """
@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from fingerprint.diff.changes import Change
 from fingerprint.snapshot import Key
+from probes.kit.engines import ADDRESS_FLAGS
 from probes.kit.facts import Gap
 from probes.kit.paths import parse_glob
 from probes.kit.probe import MAIN
@@ -53,7 +54,7 @@ def _is_about_others(glob: str) -> bool:
 
 def _is_beside(leader: Change, change: Change) -> bool:
     """Whether both are below what was started, in two processes of which neither need be the other's parent."""
-    return leader.key.is_descendant and leader.key != change.key
+    return leader.key.is_descendant and leader.key.target != change.key.target
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:
@@ -62,7 +63,8 @@ def _may_lead(glob: str, leader: Change, change: Change) -> bool:
     if not leader.key.target or not change.key.target:
         return True
     if _is_about_others(glob):
-        return leader.key.target != change.key.target and _are_of_one_tree(leader.key, change.key)
+        apart = leader.key.target != change.key.target and _are_of_one_tree(leader.key, change.key)
+        return apart and leader.names[-1] not in ADDRESS_FLAGS
     return leader.key.target == change.key.target
 
 

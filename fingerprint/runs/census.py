@@ -157,7 +157,8 @@ class Census:
 
     def _begin_environments(self, now: float) -> None:
         self._environments_begun.update(self._environments_due)
-        jobs = [Job(area, target) for target in self._environments_due.values() for area in self._areas.environment]
+        targets = [Target(self._names.get(pid, name), pid) for name, pid in self._environments_due.values()]
+        jobs = [Job(area, target) for target in targets for area in self._areas.environment]
         self._environments_due.clear()
         self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
 

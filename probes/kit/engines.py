@@ -139,6 +139,8 @@ _LISTENING: Mapping[Engine, _Listening] = {
     "lmdeploy": _Listening(("--server-port",), 23333),
     "ollama": _Listening((), 11434, "OLLAMA_HOST"),
 }
+ADDRESS_FLAGS = frozenset({"--host", *(flag for listening in _LISTENING.values() for flag in listening.flags)})
+"""Where a server listens, which tells its clients and decides nothing else of what it starts."""
 _IN_A_FILE = ("--config", "--config-file")  # vLLM's and TensorRT-LLM's hold what the command line leaves out
 _DEFAULT_OF = {"llama_cpp.server": 8000}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from probes.kit.engines import LIKELY, Member, Part, names_of, part_of, program_of, servers
+from probes.kit.engines import LIKELY, Member, Named, Part, engine_of, names_of, part_of, program_of, servers
 from probes.kit.facts import Redacted
 
 PYTHON = "/opt/venv/bin/python3"
@@ -266,3 +266,28 @@ def test_the_words_behind_a_script_or_module_are_its_own() -> None:
     assert program_of((PYTHON, "-m", "a.b", "-x")) == ("a.b", ("-x",))
     assert program_of((PYTHON,)) == ("", ())
     assert program_of(()) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("sglang-30000", Named("sglang-30000", "sglang", 30000, "")),
+        ("sglang-30000.dp0.tp3", Named("sglang-30000", "sglang", 30000, "dp0.tp3")),
+        ("sglang-30000-2.tp3", Named("sglang-30000-2", "sglang", 30000, "tp3")),
+        ("llama-cpp-8080", Named("llama-cpp-8080", "llama-cpp", 8080, "")),
+        ("tensorrt-llm.rank0", Named("tensorrt-llm", "tensorrt-llm", None, "rank0")),
+        ("main", None),
+        ("main.vllm.1", None),
+        ("vllmish-1", None),
+        ("", None),
+    ],
+)
+def test_the_name_of_a_target_tells_its_server_and_its_part(name: str, told: Named | None) -> None:
+    assert engine_of(name) == told
+
+
+def test_every_name_that_is_given_is_understood() -> None:
+    for tree in (SGLANG_046, SGLANG_0523, VLLM_085):
+        given = names_of(tree)
+        assert given
+        assert all(engine_of(name) for name in given.values())

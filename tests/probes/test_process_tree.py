@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from probes.kit.facts import Gap, Redacted, Seen
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.process import tree as tree_of
 from tests.probes.children import running
+from tests.standin import StandIn
 from tests.waiting import until
 
 NEST = "import subprocess, sys, time; [subprocess.Popen(['sleep', '60']) for _ in range(2)]; time.sleep(60)"
@@ -90,3 +92,35 @@ def test_nobody_is_left_of_a_process_that_ended() -> None:
     until(lambda: tree(Host(), child.pid) == ())  # a zombie is no member
     child.wait()
     assert tree(Host(), child.pid) == ()
+
+
+def test_a_server_and_its_parts_go_by_what_their_engine_calls_them(tmp_path: Path) -> None:
+    server = StandIn(tmp_path, "vllm", size=2)
+    name = f"vllm-{server.port}"
+    parts = [f"{name}.engine-core", f"{name}.tp0", f"{name}.tp1"]
+    with server.serving() as launcher:
+        assert sorted(names(tree(Host(), launcher.pid))) == ["main", *parts]
+        below = {target.pid: target.name for target in tree(Host(), os.getpid())}
+        assert below[launcher.pid] == name
+        assert set(parts) <= set(below.values())
+        called = names(tree_of(Host(), Target("replica", launcher.pid)))
+        assert sorted(called) == ["replica", "replica.engine-core", "replica.tp0", "replica.tp1"]
+
+
+def test_a_part_that_is_told_later_keeps_its_name_while_nothing_can_be_told(tmp_path: Path) -> None:
+    class Reluctant(Host):
+        """Whose arguments may not be read any more."""
+
+        silent = False
+
+        def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
+            return Gap("failed") if self.silent else super().arguments(pid)
+
+    server, host = StandIn(tmp_path, "sglang"), Reluctant()
+    server.differ(sglang__scheduler_TP0={"titled_after": 0.2})
+    rank = f"sglang-{server.port}.tp0"
+    with server.serving() as launcher:
+        assert "main.python.1" in names(tree(host, launcher.pid))
+        until(lambda: rank in names(tree(host, launcher.pid)))
+        host.silent = True
+        assert rank in names(tree(host, launcher.pid))

@@ -164,3 +164,110 @@ def test_what_is_in_none_has_none_read() -> None:
 
 def test_an_environment_counts_although_its_process_has_ended_meanwhile() -> None:
     assert environments_of(Busy(0), "venv", MOMENTS[:2]) == [Key("libraries", "main")]
+
+
+class Engine:
+    """A reader whose tree is what the test says, and that finds of each process its pid."""
+
+    busy = False
+
+    def __init__(self, *members: Target) -> None:
+        self.members = members
+        self.hung: dict[Key, str] = {}
+        self.asked: list[list[Target]] = []
+
+    def fileno(self) -> int:
+        raise AssertionError("it is never busy")
+
+    def timeout(self) -> float | None:
+        return None
+
+    def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
+        self.asked.append([job.target for job in jobs])
+        return [(job.key, reading_of(Task(nice=job.target.pid))) for job in jobs]
+
+    def step(self) -> list[Finished]:
+        return []
+
+    def tree(self, root: Target, budget: float) -> tuple[Target, ...]:
+        return (root, *(member for member in self.members if member.name.startswith(root.name) or root == MAIN))
+
+
+class Written:
+    """What a census wrote: sections by key, and names."""
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.renamed: list[tuple[str, str]] = []
+
+    @property
+    def writing(self) -> Writing:
+        return Writing(lambda key, _: self.keys.append(key), lambda was, name: self.renamed.append((was, name)))
+
+
+UNTITLED, RANK = Target("main.python.1", 2), Target("sglang-30000.tp0", 2)
+LOOKS = (5.0, 10.0, 15.0)
+STARTED = Roots((MAIN,), 0.0, lambda: True, started=True)
+
+
+def census_of(reader: Engine, written: Written, roots: Roots = STARTED) -> Census:
+    return Census(roots, Areas(["process"]), reader, timetables(LOOKS), written.writing)
+
+
+def test_of_a_server_that_runs_already_the_whole_tree_is_read_at_first_sight() -> None:
+    reader, written = Engine(RANK), Written()
+    census_of(reader, written).step(0.0)
+    assert reader.asked == [[MAIN, RANK]]
+    assert written.keys == [Key("process", "main")]
+
+
+def test_a_look_reads_newcomers_alone_and_the_next_one_lets_them_count() -> None:
+    reader, written = Engine(), Written()
+    census = census_of(reader, written)
+    for moment in MOMENTS:
+        census.step(moment)
+    reader.members = (RANK,)
+    reader.asked.clear()
+    census.step(10.0)
+    assert reader.asked == [[RANK]]
+    assert Key("process", RANK.name) not in written.keys
+    census.step(15.0)
+    assert Key("process", RANK.name) in written.keys
+    assert reader.asked == [[RANK]]
+
+
+def test_a_process_that_gets_its_title_has_been_it_all_the_time() -> None:
+    reader, written = Engine(UNTITLED), Written()
+    census = census_of(reader, written)
+    for moment in (*MOMENTS, 10.0):
+        reader.members = (UNTITLED,) if moment < 10 else (RANK,)
+        census.step(moment)
+    assert written.renamed == [(UNTITLED.name, RANK.name)]
+    assert written.keys.count(Key("process", RANK.name)) == 0, "it is what is known of it"
+
+
+def test_what_is_due_is_read_at_the_next_step() -> None:
+    reader, written = Engine(RANK), Written()
+    census = census_of(reader, written)
+    census.step(0.0)
+    census.be_due()
+    assert census.timeout(0.01) == 0
+    census.step(0.01)
+    assert reader.asked == [[MAIN, RANK]] * 2
+    census.step(0.02)
+    assert len(reader.asked) == 2
+
+
+def test_the_ports_of_servers_are_told_by_their_names() -> None:
+    census = census_of(Engine(RANK, Target("main.python.1", 3), Target("vllm-8000", 4)), Written())
+    census.step(0.0)
+    assert census.ports == {30000, 8000}
+
+
+def test_each_of_several_servers_has_a_tree_of_its_own() -> None:
+    one, other = Target("sglang-30000", 1), Target("vllm-8000", 9)
+    reader, written = Engine(RANK, Target("vllm-8000.tp0", 10)), Written()
+    census_of(reader, written, Roots((one, other), 0.0, lambda: True, started=True)).step(0.0)
+    assert {target.name for target in reader.asked[0]} == {
+        "sglang-30000", "vllm-8000", "sglang-30000.tp0", "vllm-8000.tp0"
+    }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fingerprint.runs.record import Asked, Closed, Marked, Noted, Passed, Process, Sampled, Snapped, Trouble
+from fingerprint.runs.record import Asked, Closed, Marked, Noted, Passed, Process, Renamed, Sampled, Snapped, Trouble
 from fingerprint.runs.run import ended, fold, state_of
 from fingerprint.snapshot import Key, Reading, reading_of
 from probes.kit.facts import Gap
@@ -93,6 +93,16 @@ FAILED = Reading("failed", "why")
 def test_the_last_complete_reading_of_a_process_counts(readings: tuple[Reading, ...], kept: Reading) -> None:
     folded = run(*(Process(at=n, area="process", target="main", reading=r) for n, r in enumerate(readings)))
     assert folded.processes == {Key("process", "main"): kept}
+
+
+def test_what_was_read_of_a_process_is_kept_under_the_name_that_its_engine_gives_it() -> None:
+    folded = run(
+        Process(at=1, area="process", target="main.python.3", reading=WHOLE),
+        Process(at=2, area="nccl", target="main.python.3", reading=WHOLE),
+        Renamed(at=3, was="main.python.3", target="sglang-30000.tp3"),
+        Process(at=4, area="process", target="sglang-30000.tp3", reading=LATER),
+    )
+    assert folded.processes == {Key("process", "sglang-30000.tp3"): LATER, Key("nccl", "sglang-30000.tp3"): WHOLE}
 
 
 def test_what_exec_was_given_stands_by_area() -> None:

@@ -15,7 +15,11 @@ from tests.waiting import until
 Engine = Literal["sglang", "vllm", "llama.cpp"]
 
 _PROCESS = Path(__file__).with_name("process.py")
-_SHIM = "import runpy, sys; sys.argv[:] = [{path!r}, {engine!r}, *sys.argv[1:]]; runpy.run_path({path!r}, run_name='__main__')\n"
+_SHIM = """\
+import runpy, sys
+sys.argv[:] = [{path!r}, {engine!r}, *sys.argv[1:]]
+runpy.run_path({path!r}, run_name="__main__")
+"""
 # Its environment holds next to nothing, so that a run of a stand-in reads next to nothing.
 _PYTHON = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 _FILES: Mapping[Engine, str] = {"sglang": "sglang/launch_server.py", "vllm": "bin/vllm", "llama.cpp": "llama-server"}

@@ -1,0 +1,106 @@
+"""Processes of serving engines: which is compared with which, and what follows from what."""
+
+from collections.abc import Mapping
+
+from fingerprint.diff import Changes, compare
+from probes.kit.facts import Map, Section
+from probes.nccl.sections import Nccl
+from probes.process import Process
+from tests.diff.made_up import Task, known, state_of
+
+
+def compared(a: Mapping[str, Section], b: Mapping[str, Section]) -> Changes:
+    return compare(state_of(a), state_of(b), known=known)
+
+
+def pairs(changes: Changes) -> list[tuple[str, str]]:
+    return [(pair.a, pair.b) for pair in changes.pairing if pair.how == "same engine, another port"]
+
+
+def told(changes: Changes) -> dict[str, str | None]:
+    """By path what it follows."""
+    return {change.text: change.follows for change in changes.changes}
+
+
+def tasks(*targets: str, nice: int = 0) -> dict[str, Section]:
+    return {f"process/{target}": Task(nice=nice) for target in targets}
+
+
+def test_a_server_on_another_port_is_the_same_part_by_part() -> None:
+    a = {**tasks("sglang-30000.tp0", nice=1), **tasks("sglang-30000.tp1", nice=2)}
+    b = {**tasks("sglang-30001.tp1", nice=2), **tasks("sglang-30001.tp0", nice=3)}
+    changes = compared(a, b)
+    assert pairs(changes) == [("sglang-30000", "sglang-30001")]
+    assert told(changes) == {"process/sglang-30001.tp0/nice": None}
+
+
+def test_a_server_that_kept_its_port_is_itself_and_the_others_are_paired_in_the_order_of_their_ports() -> None:
+    a = tasks("vllm-8000", "vllm-8001", "vllm-10000")
+    b = tasks("vllm-10001", "vllm-8001", "vllm-9000")
+    assert pairs(compared(a, b)) == [("vllm-8000", "vllm-9000"), ("vllm-10000", "vllm-10001")]
+
+
+def test_another_engine_and_one_server_more_are_paired_with_nothing() -> None:
+    changes = compared(tasks("vllm-8000"), tasks("sglang-8000", "vllm-8000", "vllm-8001"))
+    assert pairs(changes) == []
+    assert {(change.text, change.first.verdict) for change in changes.changes} == {
+        ("process/sglang-8000", "appeared"),
+        ("process/vllm-8001", "appeared"),
+    }
+    assert all(change.first.context for change in changes.changes)
+
+
+def test_a_rank_is_compared_with_no_other_rank() -> None:
+    changes = compared(tasks("vllm-8000.tp0", "vllm-8000.tp1"), tasks("vllm-8000.tp0", "vllm-8000.tp2"))
+    assert {(change.text, change.first.verdict) for change in changes.changes} == {
+        ("process/vllm-8000.tp1", "vanished"),
+        ("process/vllm-8000.tp2", "appeared"),
+    }
+
+
+def test_a_part_follows_its_server_and_what_was_started_and_no_other_server() -> None:
+    def server(first: str, second: str, n: str) -> dict[str, Section]:
+        return {
+            f"process/{first}": Task(env=Map({"TP": n})),
+            f"process/{second}": Task(operands=("--tp", n)),
+        }
+
+    for first, second, follows in (
+        ("vllm-8000", "vllm-8000.tp0", "process/vllm-8000/env/TP"),
+        ("main", "vllm-8000.tp0", "process/main/env/TP"),
+        ("main", "vllm-8000", "process/main/env/TP"),
+        ("main.sh.1", "vllm-8000", "process/main.sh.1/env/TP"),
+        ("vllm-8001", "vllm-8000", None),
+        ("vllm-8001", "vllm-8000.tp0", None),
+        ("vllm-8000.tp0", "vllm-8000", None),
+    ):
+        changes = compared(server(first, second, "1"), server(first, second, "2"))
+        assert told(changes)[f"process/{second}/operands"] == follows, (first, second)
+
+
+def test_what_a_server_and_all_its_parts_have_is_one_change() -> None:
+    targets = ("main", "vllm-8000.tp0", "vllm-8000.tp1")
+    [change] = compared(tasks(*targets, nice=1), tasks(*targets, nice=2)).changes
+    assert (change.text, change.on) == ("process/*/nice", "3/3")
+
+
+def test_where_a_server_listens_decides_nothing_of_its_parts() -> None:
+    def of(port: str, proto: str) -> dict[str, Section]:
+        return {
+            "process/main": Process(flags=Map({"--port": (port,)})),
+            "process/sglang-30000.tp5": Process(env=Map({"NCCL_PROTO": proto})),
+        }
+
+    changes = compare(state_of(of("30000", "Simple")), state_of(of("30001", "LL")))
+    assert told(changes)["process/sglang-30000.tp5/env/NCCL_PROTO"] is None
+
+
+def test_what_another_area_says_of_a_part_follows_the_part() -> None:
+    def of(proto: str) -> dict[str, Section]:
+        return {
+            "process/sglang-30000.tp5": Process(env=Map({"NCCL_PROTO": proto})),
+            "nccl/sglang-30000.tp5": Nccl(variables=Map({"NCCL_PROTO": proto})),
+        }
+
+    changes = told(compare(state_of(of("Simple")), state_of(of("LL"))))
+    assert set(changes.values()) == {None, "process/sglang-30000.tp5/env/NCCL_PROTO"}
