@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 DRIVER = "580.65.06"
 AREAS = ("driver", "gpu", "kernel")
+PYTHON = os.path.realpath(sys.executable)
+"""Of no virtual environment: the one that the tests run in holds this tree, which somebody may edit meanwhile."""
 ONE, OTHER = "0000:17:00.0", "0000:2a:00.0"
 """The first two of tests/nvml/profiles.py's PCI addresses where there are 2 to 8."""
 POWER_LIMIT, ENFORCED = "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetEnforcedPowerLimit"
@@ -198,6 +200,7 @@ class GpuHost:
         self.cli, self.nvml, self._around = cli, nvml, around
         cli.env |= {"FINGERPRINT_NVML": str(nvml.library), "FINGERPRINT_NVML_LOCK": str(nvml.lock)}
         cli.env |= {"FINGERPRINT_SAMPLING_FIRST_MINUTE_HZ": "50", "COLUMNS": "100"}
+        cli.env |= {"FINGERPRINT_AREAS_SKIP": "mapped"}  # which tells that what runs here has no GPU open
 
     @property
     def around(self) -> Around:
@@ -222,7 +225,7 @@ class GpuHost:
     def run(self, name: str, seconds: float = 0.4, meanwhile: Callable[[], None] | None = None) -> None:
         """A run of a command that sleeps; `meanwhile` happens when a half of that has passed."""
         half = f"time.sleep({seconds / 2})"
-        command = (sys.executable, "-c", f"import time; {half}; print(flush=True); {half}")
+        command = (PYTHON, "-c", f"import time; {half}; print(flush=True); {half}")
         argv = self.cli.argv("run", "-q", "--name", name, "--", *command)
         with subprocess.Popen(
             [*self.before, *argv], env=self.cli.env, cwd=self.cli.home, stdout=subprocess.PIPE, text=True
