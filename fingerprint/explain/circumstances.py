@@ -58,6 +58,7 @@ class Circumstances(NamedTuple):
     gpus: int | None = None
     cpus: frozenset[str] = frozenset()
     idle: bool = False
+    astray: bool = False
 
 
 UNKNOWN = Circumstances()
@@ -69,6 +70,7 @@ class _Program(msgspec.Struct):
     program: Mapping[str, Any] = {}
     interpreter: Mapping[str, Any] = {}
     flags: Mapping[str, Any] = {}
+    git: Mapping[str, Any] = {}
     operands: Any = ()
 
     @property
@@ -92,7 +94,13 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     makers = frozenset(maker for side in (a, b) if (maker := _maker(side.state)))
     opened = [devices for side in (a, b) for devices in _opened(side.state)]
     idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
-    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle)
+    astray = known and bool(every) and all(map(_is_astray, every))
+    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle, astray)
+
+
+def _is_astray(program: _Program) -> bool:
+    root = program.git.get("root")
+    return isinstance(root, str) and not program.words[0].startswith(f"{root.rstrip('/')}/")
 
 
 def needs_a_gpu(rules: Sequence[Rule]) -> bool:

@@ -32,6 +32,8 @@ UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
 """What is about GPUs, of a program that opened none."""
+ASTRAY = -0.1
+"""What is told of a git tree that the program is not of."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
 OWN = 0.04
@@ -79,6 +81,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
         "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
+        "astray": ASTRAY if around.astray and change.first.path[2:3] == ("git",) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,

@@ -33,6 +33,17 @@ RULES: tuple[Rule, ...] = (
         sources=(_ENV,),
     ),
     Rule(
+        name="nccl-variable-not-read",
+        sees=("nccl/*/unknown",),
+        moves=("collective",),
+        between=True,
+        beside=("mapped/*/libraries/libnccl/version",),
+        why="A variable that the loaded release does not have does nothing: with another release, or with a letter too "
+        "few, what it chose is at its default again while the environment still shows it.",
+        confirm="The same run without the variable must be the same; then with the name that this release has",
+        sources=(_ENV,),
+    ),
+    Rule(
         name="nccl-loaded-version",
         sees=("nccl/*/log/version",),
         moves=("collective", "kernel choice", "gpu memory", "availability"),
