@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from benchmarks import processes, yields
 from benchmarks.place import ROOT, Place
-from benchmarks.timing import Program, Ratio, UnfitError, amount_of, output, ratio, ratio_of
+from benchmarks.timing import Program, Ratio, UnfitError, amount_of, output, ratio, ratio_of, wall
 from tests.nvml.build import compiler, header
+
+SERIES = tuple(ROOT / "examples/story" / f"{name}.json" for name in ("run-A", "run-B"))
 
 
 class Budget(NamedTuple):
@@ -115,7 +117,21 @@ def _gpu_part(pairs: int) -> list[tuple[tuple[float, float], tuple[float, float]
 
 def _diff(place: Place) -> Ratio:
     place.two_runs()
-    program = place.fingerprint("diff", "run-A", "run-B", statuses=(0, 1))
+    return _diff_of(place, "run-A", "run-B")
+
+
+def _diff_series(place: Place) -> Ratio:
+    for side in SERIES:
+        wall(place.fingerprint("import", str(side)))
+    return _diff_of(place, "run-A", "run-B")
+
+
+def _diff_files(place: Place) -> Ratio:
+    return _diff_of(place, *map(str, SERIES))
+
+
+def _diff_of(place: Place, a: str, b: str) -> Ratio:
+    program = place.fingerprint("diff", a, b, statuses=(0, 1))
     return ratio(program, place.python("-c", "import click"), place.pairs)
 
 
@@ -134,4 +150,12 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
     Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),
     Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),
+    Budget(
+        "diff-series",
+        "`fingerprint diff` of two series, 3 runs of 8 GPUs each",
+        "python -c 'import click'",
+        6,
+        _diff_series,
+    ),
+    Budget("diff-files", "the same of two exported files", "python -c 'import click'", 6, _diff_files),
 )

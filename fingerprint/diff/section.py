@@ -5,7 +5,7 @@ that came or went consists of, and the key set that it came to, are told by that
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -79,7 +79,12 @@ def _unread(key: Key, a: Standing, b: Standing) -> Iterator[NotKnown]:
 def _same_gaps(key: Key, a: Blob, b: Blob) -> Iterator[NotKnown]:
     for path, code in a.gaps.items():
         if b.gaps.get(path) == code:
-            yield NotKnown(key, parse_path(path) if path else (), code, code)
+            yield NotKnown(key, _names(path), code, code)
+
+
+@lru_cache(maxsize=4096)
+def _names(path: str) -> Names:
+    return parse_path(path) if path else ()
 
 
 class _Walk:
