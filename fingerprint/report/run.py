@@ -6,11 +6,10 @@ from typing import Any
 
 from rich.console import ConsoleRenderable
 
-from fingerprint.explain.contract import moment
 from fingerprint.report import sections
 from fingerprint.report.findings import finding_rows
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.words import before_after, in_words, quantities, quantity
+from fingerprint.words import before_after, in_words, moment, quantities, quantity
 from probes.kit.paths import parse_glob, parse_path
 
 FINDINGS = 8
@@ -39,6 +38,9 @@ def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRe
 def _head(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     words = (quote(word) if isinstance(word, str) else "(private)" for word in document["argv"])
     yield "command", " ".join(words)
+    if document["attached"]:
+        servers = (f"{it['target']} (pid {it['pid']})" for it in document["attached"])
+        yield "attached to", f"{', '.join(servers)}{', in the background' if document['detached'] else ''}"
     yield "in", document["cwd"]
     yield "on", document["host"]
     yield "started", moment(document["opened_at"])

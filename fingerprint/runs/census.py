@@ -1,5 +1,6 @@
 """What runs in the command's tree: sections about its processes, read while they live."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from probes.kit.engines import engine_of
 from probes.kit.probe import Target
 
 TREE_SECONDS = 0.25
+MOST_UNANSWERED = 3  # a busy host may be late once
 READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
@@ -104,7 +106,7 @@ class Census:
         self._found: dict[Key, tuple[Target, str]] = {}
         self._begun: float | None = None
         self._names: dict[int, str] = {}
-        self._hung: set[Target] = set()
+        self._unanswered: Counter[Target] = Counter()
 
     @property
     def ports(self) -> frozenset[int]:
@@ -173,12 +175,11 @@ class Census:
         return found
 
     def _trees(self) -> tuple[Target, ...]:
-        """A tree that hung is not asked for again, as each time leaves a process behind."""
+        """A tree that hung is not asked for for ever, as each time may leave a process behind."""
         found = {root.pid: root for root in self._roots}
         for root in self._roots:
-            members = () if root in self._hung else self._reader.tree(root, TREE_SECONDS)
-            if not members:
-                self._hung.add(root)
+            members = self._reader.tree(root, TREE_SECONDS) if self._unanswered[root] < MOST_UNANSWERED else ()
+            self._unanswered[root] += not members
             for member in members:
                 found.setdefault(member.pid, member)
         return tuple(found.values())
