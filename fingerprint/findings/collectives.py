@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from fingerprint.findings.finding import Finding, named
+from fingerprint.findings.finding import Finding, named, plain
 from fingerprint.findings.seats import paths
 from fingerprint.findings.state import State
 from probes.kit.facts import Gap
@@ -24,11 +24,20 @@ _TELLS_VARIABLES = ("ENV", "ALL")
 
 def of_nccl(state: State) -> Iterator[Finding]:
     found: dict[str, dict[str, tuple[str, str]]] = {}
+    unknown: dict[str, dict[str, Nccl]] = {}
     for target, nccl in state.sections("nccl", Nccl).items():
+        for name in _unknown(nccl):
+            unknown.setdefault(name, {})[target] = nccl
         for name, asked, took in _not_taken(nccl):
             found.setdefault(name, {})[target] = asked, took
+    for name, readers in sorted(unknown.items()):
+        yield _not_read(name, readers)
     for name, held in sorted(found.items()):
-        yield _finding(name, held)
+        yield _not_confirmed(name, held)
+
+
+def _unknown(nccl: Nccl) -> tuple[str, ...]:
+    return () if isinstance(nccl.unknown, Gap) else nccl.unknown
 
 
 def _not_taken(nccl: Nccl) -> Iterator[tuple[str, str, str]]:
@@ -37,6 +46,8 @@ def _not_taken(nccl: Nccl) -> Iterator[tuple[str, str, str]]:
     if isinstance(asked, Gap) or isinstance(took, Gap) or not (took.items or _tells(asked.items, nccl.log)):
         return
     for name, value in asked.items.items():
+        if name in _unknown(nccl):
+            continue
         there = took.items.get(name, "")
         if isinstance(value, str) and isinstance(there, str) and _is_logged(name, nccl.log) and not _same(value, there):
             yield name, value, there
@@ -63,7 +74,24 @@ def _same(asked: str, took: str) -> bool:
         return asked.strip().lower() == took.strip().lower()
 
 
-def _finding(name: str, held: Mapping[str, tuple[str, str]]) -> Finding:
+def _not_read(name: str, held: Mapping[str, Nccl]) -> Finding:
+    asked = {target: it.variables.items[name] for target, it in held.items() if not isinstance(it.variables, Gap)}
+    return Finding(
+        rule="variable-not-read",
+        about=name,
+        facts=(
+            *paths("nccl", held, "unknown"),
+            *paths("nccl", held, "variables", name),
+            *paths("process", held, "env", name),
+        ),
+        values={target: plain(value) for target, value in asked.items()},
+        says=f"{name} is set in {named(list(held))}, and neither the NCCL that is mapped nor a plugin of it has a "
+        "variable of this name: it does nothing.",
+        do="Compare the name with NCCL's list of variables for the release that is mapped.",
+    )
+
+
+def _not_confirmed(name: str, held: Mapping[str, tuple[str, str]]) -> Finding:
     asked, took = next(iter(held.values()))
     found = (
         f"took {took}"

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.host import Host
 from probes.kit.parse import fields
+from probes.nccl.known import unknown
 from probes.nccl.log import told
 from probes.nccl.sections import File, Log, Nccl
 from probes.nccl.variables import SYSTEM_FILE, Variables, variables
@@ -35,7 +36,13 @@ def nccl(host: Host, pid: int) -> Nccl:
     found = variables(host, files, pid)
     cwd = seen_or(host.link(f"/proc/{pid}/cwd"), "/")
     named = found.values if isinstance(found.values, Gap) else Map(dict(_files(files, found, cwd)))
-    return Nccl(variables=found.values, origins=found.origins, files=named, log=_log(host, files, pid, found, cwd))
+    return Nccl(
+        variables=found.values,
+        origins=found.origins,
+        unknown=then(found.values, lambda values: unknown(host, files, pid, values.items)),
+        files=named,
+        log=_log(host, files, pid, found, cwd),
+    )
 
 
 def _files(files: Host, found: Variables, cwd: str) -> Iterator[tuple[str, File]]:

@@ -173,6 +173,12 @@ class Nccl(Section):
         "the file's path, of each variable that the environment does not have",
         context=True,
     )
+    unknown: Seen[tuple[str, ...]] = config(
+        "A variable that the loaded NCCL does not have by name does nothing, and no log says so: it is of another "
+        "release, or misspelt",
+        "/proc/PID/maps; the read-only data of libnccl and its plugins",
+        follows=("nccl/*/variables/*", "process/*/env/*", "mapped/*/libraries/libnccl/*"),
+    )
     files: Seen[Map[File]] = config(
         "Files that NCCL reads: configuration, topology, graph, what plugins are pointed to",
         "/etc/nccl.conf, ~/.nccl.conf, NCCL_CONF_FILE, NCCL_TOPO_FILE, NCCL_GRAPH_FILE, NCCL_TUNER_CONFIG_FILE, "

@@ -42,6 +42,17 @@ def test_what_another_network_would_read_is_not_missed() -> None:
     assert len(asked(LOGGED, network="IB", NCCL_IB_HCA="mlx5_0")) == 1
 
 
+def test_a_name_that_the_library_does_not_hold_is_told_once() -> None:
+    log = Log(version="2.27.3", set_by_environment=Map({"NCCL_PROTO": "LL"}))
+    nccl = Nccl(variables=Map({"NCCL_PROTO": "LL", "NCCL_PROTOCOL": "LL"}), unknown=("NCCL_PROTOCOL",), log=log)
+    [finding] = found({"nccl/main": nccl, "nccl/main.python.1": nccl})
+    assert finding.identity == ("variable-not-read", "NCCL_PROTOCOL")
+    assert finding.says.startswith(
+        "NCCL_PROTOCOL is set in main, main.python.1, and neither the NCCL that is mapped nor"
+    )
+    assert finding.values == {"main": "LL", "main.python.1": "LL"}
+
+
 def test_a_log_that_does_not_tell_variables_says_nothing() -> None:
     assert asked({}, NCCL_DEBUG_SUBSYS="TUNING", NCCL_PROTO="LL") == []
     assert asked(Gap("absent"), NCCL_PROTO="LL") == []

@@ -16,8 +16,10 @@ from probes.kit.probe import Target
 from probes.nccl import Nccl
 from probes.nccl import read as probe
 from probes.nccl.sections import File
+from tests.kit.test_elf import compiled
 from tests.probes.children import running
 from tests.probes.tree import tree
+from tests.waiting import until
 
 STATUS = "Name:\tpython\nUid:\t1000\t1000\t1000\t1000\nNSpid:\t7\t3\n"
 PASSWD = "root:x:0:0::/root:/bin/sh\nserve:x:1000:1000:,,,:/home/serve:/bin/sh\nother:x:11000:1:::\n"
@@ -148,6 +150,32 @@ def test_a_real_process_is_read_from_outside(tmp_path: Path) -> None:
     fifo = items(section.files)["NCCL_TOPO_FILE"]
     assert isinstance(fifo, File)
     assert fifo.sha256 == Gap("unsupported")
+
+
+HOLDS_A_LIBRARY = "import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ('const char *const names[] = {"NCCL_DEBUG", "NCCL_PROTO", "MY_NCCL_ALGO"};', ("NCCL_PROTOCOL",)),
+        ("int no_name;", Gap("unsupported")),
+    ],
+    ids=["with its names", "without"],
+)
+def test_a_name_that_the_mapped_library_does_not_hold_is_unknown(
+    source: str, answer: Seen[tuple[str, ...]], tmp_path: Path
+) -> None:
+    names = ("NCCL_ALGO", "NCCL_PROTO", "NCCL_PROTOCOL", "NCCL_VERSION", "TORCH_NCCL_X")
+    path = compiled(tmp_path, source, "libnccl")
+    with running([sys.executable, "-c", HOLDS_A_LIBRARY, path], env=dict.fromkeys(names, "1")) as pid:
+        until(lambda: path in Path(f"/proc/{pid}/maps").read_text())
+        assert read(Host(), pid).unknown == answer
+
+
+def test_without_a_library_nothing_is_known_of_names(tmp_path: Path) -> None:
+    with running([sys.executable, "-c", "import time; time.sleep(60)"], env={"NCCL_PROTOCOL": "1"}) as pid:
+        assert read(Host(), pid).unknown == Gap("absent")
 
 
 def test_a_process_that_ended_is_all_gaps() -> None:
