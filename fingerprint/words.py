@@ -6,6 +6,7 @@ be taken for one of these, or holds what a terminal would act on.
 
 import json
 import re
+import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
@@ -22,6 +23,11 @@ _MULTIPLES = {
     "mW": ((1000, "W"),),
     "kHz": ((1000, "MHz"),),
 }
+
+
+def moment(ns: int) -> str:
+    """How a time since 1970 is written, in the contract and in every report: UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ns // 1_000_000_000))
 
 
 def clean(text: str) -> str:

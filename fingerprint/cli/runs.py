@@ -65,7 +65,7 @@ def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:
 
 
 def _row(document: dict[str, Any]) -> tuple[str, ...]:
-    from fingerprint.explain.contract import moment
+    from fingerprint.words import moment
 
     end = document["closed"]["at"] if document["closed"] else document["last_at"]  # a note or mark comes later
     seconds = (end - document["opened_at"]) / 1e9

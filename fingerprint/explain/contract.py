@@ -4,7 +4,6 @@ Its schema is published (`fingerprint schema diff`). Adding a field is safe; ren
 needs a new number in `schema`.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -19,11 +18,6 @@ WAS_THERE = "seen"
 """What is told of a whole device or item, instead of all that it was."""
 EVERY_RUN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
 """Metrics of each run: they hold start-up and client as well, and are explained where a benchmark tells nothing."""
-
-
-def moment(ns: int) -> str:
-    """How a time since 1970 is written, here and in every report: UTC, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ns // 1_000_000_000))
 
 
 Likelihood = Literal["likely", "possible", "unlikely"]

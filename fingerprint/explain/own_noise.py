@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fingerprint.diff.changes import Changes, Folded, Unsteady
-from fingerprint.explain.contract import During, OwnNoise, moment
+from fingerprint.explain.contract import During, OwnNoise
 from fingerprint.explain.observed import Observed, bulk, level
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
 from fingerprint.noise import Learned, Learner, Moved, Noisy, Own
 from fingerprint.runs.record import Distribution, Growth
+from fingerprint.words import moment
 
 
 class Told(NamedTuple):

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import Attempt, Side, moment
+from fingerprint.explain.contract import Attempt, Side
 from fingerprint.runs.effective import Effective
 from fingerprint.runs.run import Run
+from fingerprint.words import moment
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):

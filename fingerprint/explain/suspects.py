@@ -6,10 +6,11 @@ from shlex import quote
 from typing import Any
 
 from fingerprint.diff.changes import Change, Folded, Unsteady
-from fingerprint.explain.contract import Beside, ChangedFact, Suspect, moment
+from fingerprint.explain.contract import Beside, ChangedFact, Suspect
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
+from fingerprint.words import moment
 from probes.kit.facts import Gap, Map, Redacted, Section
 
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")

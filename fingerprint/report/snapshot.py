@@ -5,9 +5,9 @@ from typing import Any
 
 from rich.console import ConsoleRenderable
 
-from fingerprint.explain.contract import moment
 from fingerprint.report import sections
 from fingerprint.report.layout import printed, said
+from fingerprint.words import moment
 
 
 def render(document: Mapping[str, Any], *, facts: str | None = None, width: int = 80, color: bool = False) -> str:
