@@ -52,7 +52,7 @@ class Seat(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The ranks of one role, two or more. launcher: the target above them; empty where it was not read."""
+    """The ranks of one role, or all that is below one launcher. launcher: its target; empty where it was not read."""
 
     seats: tuple[Seat, ...]
     launcher: str
@@ -63,6 +63,7 @@ class Group(NamedTuple):
 
 
 def groups(processes: Mapping[str, Process]) -> tuple[Group, ...]:
+    """By role; one that is alone in its role included."""
     found: dict[tuple[str, str], dict[str, Seat]] = {}
     for target, process in processes.items():
         if told := seat_of(target, process):
@@ -72,8 +73,15 @@ def groups(processes: Mapping[str, Process]) -> tuple[Group, ...]:
     return tuple(
         Group(tuple(seats[rank] for rank in sorted(seats, key=_order)), _launcher(server, servers, processes))
         for (server, _), seats in found.items()
-        if len(seats) > 1
     )
+
+
+def below_launchers(roles: Iterable[Group]) -> tuple[Group, ...]:
+    """Of each launcher that was read all seats, whatever their role."""
+    found: dict[str, list[Seat]] = {}
+    for role in roles:
+        found.setdefault(role.launcher, []).extend(role.seats)
+    return tuple(Group(tuple(seats), launcher) for launcher, seats in found.items() if launcher)
 
 
 def seat_of(target: str, process: Process) -> tuple[str, Seat] | None:

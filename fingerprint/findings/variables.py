@@ -7,7 +7,16 @@ that it starts anew and in none that it forks, and what a forked one changes sho
 from collections.abc import Iterator, Mapping, Sequence
 
 from fingerprint.findings.finding import Finding, Rule, named, plain, spoken, worded
-from fingerprint.findings.seats import BY_RANK, Group, each_its_own, groups, partition, paths, variables
+from fingerprint.findings.seats import (
+    BY_RANK,
+    Group,
+    below_launchers,
+    each_its_own,
+    groups,
+    partition,
+    paths,
+    variables,
+)
 from fingerprint.findings.state import State
 from probes.kit.facts import Gap
 from probes.process.sections import Process
@@ -20,10 +29,13 @@ def of_processes(state: State) -> Iterator[Finding]:
     processes = state.sections("process", Process)
     known = {target: it for target, it in processes.items() if not isinstance(it.env, Gap)}
     environments = {target: variables(it) for target, it in known.items()}
-    for group in groups(known):
-        told = {finding.about: finding for finding in _on_the_way(group, environments)}
-        yield from told.values()
-        yield from (it for it in _between(group, environments) if it.about not in told)
+    roles = groups(known)
+    told = [finding for server in below_launchers(roles) for finding in _on_the_way(server, environments)]
+    yield from told
+    lost = {(finding.about, target) for finding in told for target in finding.values}
+    for role in roles:
+        found = _between(role, environments)
+        yield from (it for it in found if not any((it.about, target) in lost for target in it.values))
 
 
 def _between(group: Group, environments: Environments) -> Iterator[Finding]:
@@ -62,9 +74,9 @@ def _on_the_way(group: Group, environments: Environments) -> Iterator[Finding]:
             yield _finding("variable-changed-on-the-way", name, group, environments, says)
 
 
-def _all(lacking: Sequence[str], ranks: int) -> str:
-    if len(lacking) == ranks:
-        return f"all {ranks} ranks are"
+def _all(lacking: Sequence[str], among: int) -> str:
+    if 1 < len(lacking) == among:
+        return f"all {among} processes below it are"
     return f"{named(lacking)} {'is' if len(lacking) == 1 else 'are'}"
 
 

@@ -23,7 +23,19 @@ def test_a_variable_that_the_launcher_has_and_one_rank_lacks() -> None:
 def test_a_variable_that_reached_no_rank() -> None:
     ranks = {rank: env(OMP_NUM_THREADS=None) for rank in RANKS}
     [finding] = found(server(ranks))
-    assert finding.says == "sglang-30000 has OMP_NUM_THREADS=8, and all 8 ranks are without it."
+    assert finding.says == "sglang-30000 has OMP_NUM_THREADS=8, and all 8 processes below it are without it."
+
+
+def test_a_variable_that_did_not_reach_the_only_rank() -> None:
+    [finding] = found(server(ranks=("tp0",), tp0=env(OMP_NUM_THREADS=None)))
+    assert finding.says == "sglang-30000 has OMP_NUM_THREADS=8, and tp0 is without it."
+
+
+def test_what_was_lost_on_the_way_to_every_role_is_one_finding() -> None:
+    ranks = {rank: env(OMP_NUM_THREADS=None) for rank in RANKS}
+    sections = {**server(ranks), "process/sglang-30000.detokenizer": env(OMP_NUM_THREADS=None)}
+    [finding] = found(sections)
+    assert finding.says == "sglang-30000 has OMP_NUM_THREADS=8, and all 9 processes below it are without it."
 
 
 def test_a_variable_that_is_another_on_one_rank() -> None:
