@@ -8,6 +8,7 @@ from fingerprint.cli.options import quiet
 from fingerprint.cli.saying import say
 from fingerprint.cli.serving import Asked, options
 from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
 
 
 @click.command(
@@ -18,7 +19,7 @@ fingerprint attach --pid 4711 --name run-A      (until Ctrl-C, or until the serv
 fingerprint attach --auto""",
     exits={
         "0": "recorded: it was ended by Ctrl-C, SIGTERM or --for, or the last server ended",
-        "2": "trouble, told in one sentence on standard error; nothing was recorded",
+        "2": "trouble, told in one sentence on standard error: no such server, or a store that cannot be written",
     },
 )
 @options()
@@ -34,7 +35,7 @@ def command(quiet: bool, deep: bool, **asked: Any) -> None:
         say(f"{attached.name} records {told(invocation.host, attached.servers)} until Ctrl-C, or until it ends")
     how, trouble = recorded(invocation, attached)
     if trouble:
-        say(trouble)
-    elif not quiet:
+        raise Trouble(trouble)
+    if not quiet:
         over = "the server ended; " if how == "server ended" else ""
         say(f"{over}recorded {attached.name} (see: fingerprint show {attached.name})")

@@ -66,13 +66,16 @@ def _sample(invocation: "Invocation", attached: "Attachment", report: int) -> No
     """In a session of its own, which neither Ctrl-C nor the terminal's end reaches."""
     from fingerprint.cli.serving import recorded
 
-    def tell(words: str) -> None:
-        os.write(report, words.encode())
-        os.close(report)
-
     os.setsid()
+    stream = open(report, "w")  # noqa: SIM115  # closed when it has told
+
+    def tell(words: str) -> None:
+        stream.write(in_one_line(words))
+        stream.close()
+
     try:
-        recorded(invocation, attached, lambda trouble: tell(f"{_BEGUN} {in_one_line(trouble)}"))
+        recorded(invocation, attached, lambda trouble: tell(f"{_BEGUN} {trouble}"))
     except Exception as error:
-        os.write(report, f"{type(error).__name__}: {in_one_line(str(error))}".encode())
+        if not stream.closed:
+            tell(str(error) if isinstance(error, Trouble) else f"{type(error).__name__}: {error}")
         raise

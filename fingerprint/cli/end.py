@@ -1,5 +1,6 @@
 """fingerprint end."""
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -71,6 +72,8 @@ def _end(host: "Host", run: "Run") -> None:
     opener = run.opened.opener
     if run.closed is not None:
         raise Trouble(f"{run.label} is over: it {ended(run.closed, 'closed')}")
+    if run.opened.host != os.uname().nodename:
+        raise Trouble(f"{run.label} is recorded on {run.opened.host}: end it there")
     if not run.opened.attached:
         raise Trouble(f"{run.label} is a run of a command, and ends with it")
     try:

@@ -3,23 +3,23 @@
 import os
 
 from fingerprint.runs.record import Opener
-from probes.kit.facts import Seen, seen_or, then
+from probes.kit.facts import Gap, seen_or, then
 from probes.kit.host import Host
 from probes.kit.processes import stat
 
 
 def opener(host: Host) -> Opener:
     """This process."""
-    return Opener(os.getpid(), seen_or(_started(host, os.getpid()), 0), _boot_id(host))
+    started = then(stat(host, os.getpid()), lambda seen: seen.started)
+    return Opener(os.getpid(), seen_or(started, 0), _boot_id(host))
 
 
 def is_alive(host: Host, who: Opener) -> bool:
-    """Whether that very process still runs here: a pid is reused, so its start time and the boot must be the same."""
-    return _boot_id(host) == who.boot_id and seen_or(_started(host, who.pid), -1) == who.start_ticks
-
-
-def _started(host: Host, pid: int) -> Seen[int]:
-    return then(stat(host, pid), lambda seen: seen.started)
+    """Whether that very process still runs here: a pid is reused, so its start time and the boot must be the same. In a
+    container whose first process waits for nobody it may stay as a zombie when it has ended."""
+    seen = stat(host, who.pid)
+    runs = not isinstance(seen, Gap) and not seen.dead and seen.started == who.start_ticks
+    return runs and _boot_id(host) == who.boot_id
 
 
 def _boot_id(host: Host) -> str:

@@ -66,7 +66,7 @@ def state_of(closed: Closed | None, opener_alive: bool) -> State:
 def ended(closed: Closed | None, state: State) -> str:
     """How a run ended, in words."""
     if closed is None:
-        return "still open" if state == "open" else "interrupted: fingerprint ended before the command"
+        return "still open" if state == "open" else "interrupted: fingerprint ended before the run did"
     return f"{closed.in_words}: {closed.detail}" if closed.detail else closed.in_words
 
 

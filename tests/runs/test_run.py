@@ -60,7 +60,7 @@ def test_how_a_run_ended_is_told_in_words(record: Closed, words: str) -> None:
 
 def test_a_run_that_was_not_closed_is_open_or_its_fingerprint_is_gone() -> None:
     assert ended(None, "open") == "still open"
-    assert ended(None, "interrupted") == "interrupted: fingerprint ended before the command"
+    assert ended(None, "interrupted") == "interrupted: fingerprint ended before the run did"
 
 
 @pytest.mark.parametrize("records", [(), (opened(), opened())], ids=["none", "two"])
