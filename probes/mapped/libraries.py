@@ -18,11 +18,14 @@ _WORDS = re.compile(r"[^\s:]+")
 SILENT = Gap("unsupported", "this file tells no version")
 
 # The text in which a library says its version, as found in builds of it: NCCL 2.19 (wheel), OpenBLAS 0.3.31 (numpy's
-# and scipy's wheels), jemalloc 5.3 (Debian).
+# and scipy's wheels), jemalloc 5.3 (Debian), llama.cpp b10068 to b11549 (three wheels): ggml by its release, which
+# stands behind the words of its states, llama.cpp by its commit, which stands behind its compiler.
 _VERSIONS = (
     ("libnccl", r"NCCL version (\d[\w.]*(?:\+cuda[\d.]+)?)"),
     ("libopenblas", r"OpenBLAS (\d+\.\d+\.\d+)"),
     ("libscipy_openblas", r"OpenBLAS (\d+\.\d+\.\d+)"),
+    ("libggml-base", r"GGML status: \w+\0+(\d+\.\d+\.\d+)\0"),
+    ("libllama-common", r"(?:GNU|Clang) [\d.]+\0+([0-9a-f]{7,40}(?:-dirty)?)\0"),
     ("libjemalloc", r"(\d+\.\d+\.\d+-\d+-g[0-9a-f]{8,40})"),
 )
 

