@@ -9,6 +9,7 @@ from fingerprint.explain.foremost import foremost
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.values import percent
+from fingerprint.runs.run import Run
 from fingerprint.words import before_after, clean, growth, in_words
 
 MOVED = ("worse", "better")
@@ -143,6 +144,16 @@ def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
     return f"Run again with {fact} as it was in {a}: {in_words(first.before, fact)}"
 
 
+def _again(run: Run) -> str:
+    """The command that adds an attempt. A server was started by somebody else."""
+    name, attached = run.opened.name, run.opened.attached
+    if not attached:
+        return f"fingerprint run --name {name} --repeat 3 -- {command_of(run)}"
+    ports = " ".join(f"--port {server.port}" for server in attached)
+    which = ports if all(server.port for server in attached) else "--pid PID"
+    return f"fingerprint attach --name {name} {which}, once it serves"
+
+
 def next_steps(
     a: Subject,
     b: Subject,
@@ -155,8 +166,7 @@ def next_steps(
         yield deciding(metrics, suspects) or _about(suspects[0], a.name, changes)
         yield from besides(metrics, suspects)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
-        again = f"fingerprint run --name {b.last.opened.name} --repeat 3 -- {command_of(b.last)}"
-        yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {again}"
+        yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {_again(b.last)}"
     denied = {"gap": "denied"}
     if any("denied" in (line.a, line.b) for line in unknown) or any(denied in (c.before, c.after) for c in changes):
         yield "Take the next runs as root: some facts were denied."

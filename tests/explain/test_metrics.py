@@ -10,9 +10,7 @@ from fingerprint.explain import Subject, exit_status
 from fingerprint.explain.metrics import series_of
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples
-from fingerprint.runs.record import (
-    Measured,
-)
+from fingerprint.runs.record import Attached, Measured
 from tests.explain.subjects import BUSY, START, STEADY, explained, others, subject, wall
 from tests.runs.recorded import closed, measured, run
 
@@ -30,6 +28,13 @@ def test_an_unassessed_metric_sets_no_exit_status_and_suspects_are_ranked_all_th
     assert exit_status(diff) == 0
     assert "wall_time +125 %, unassessed" in diff.headline
     assert any("--repeat 3" in step for step in diff.next)
+
+
+@pytest.mark.parametrize(("port", "which"), [(30000, "--port 30000"), (0, "--pid PID")])
+def test_a_server_that_was_attached_to_is_attached_to_again(port: int, which: str) -> None:
+    server = Attached("main", 1, 1, "sglang", port)
+    steps = explained(wall("A", 4.0), wall("B", 9.0, attached=(server,))).next
+    assert any(step.endswith(f"fingerprint attach --name B {which}, once it serves") for step in steps)
 
 
 @pytest.mark.parametrize(("after", "verdict"), [(4.1, "same"), (9.0, "worse"), (1.9, "better")])
