@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fingerprint.cli.serving import Duration
 from fingerprint.runs.run import fold
 from fingerprint.store import Store, StoreError
 from tests.e2e.conftest import Cli
@@ -20,6 +21,7 @@ from tests.e2e.test_one_change import the_suspect
 from tests.standin import Engine, StandIn
 from tests.waiting import until
 
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs to be moved between")
 AREAS = ("container", "mapped", "model", "nccl", "process")
 PARTS = {
     "sglang": ("sglang-{}.tp0", "sglang-{}.tp1", "sglang-{}.detokenizer"),
@@ -147,6 +149,24 @@ def test_a_run_that_starts_a_server_names_what_it_is_made_of(fingerprint: Cli, s
     assert targets_of(shown(fingerprint, "a")) == {"main", *below, *parts(server)}
 
 
+@needs_two_cpus
+def test_a_server_is_read_again_once_it_serves(fingerprint: Cli) -> None:
+    """Between one second and five nothing else makes it be."""
+    server, cpu = StandIn(fingerprint.home, "llama.cpp"), min(os.sched_getaffinity(0))
+    server.differ(launcher={"loads": 1.5, "affinity": [cpu]})
+
+    def stop() -> None:
+        until(server.serves)
+        time.sleep(1.5)  # it is looked for each second
+        server.stop()
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    fingerprint("run", "--name", "a", "--", *server.command)
+    stopping.join()
+    assert shown(fingerprint, "a")["sections"]["process/main"]["facts"]["affinity"] == str(cpu)
+
+
 def test_a_worker_that_gets_its_title_late_is_one_process(fingerprint: Cli) -> None:
     server = StandIn(fingerprint.home, "sglang")
     server.differ(sglang__scheduler_TP0={"titled_after": 1.5})
@@ -233,6 +253,13 @@ def test_what_cannot_be_attached_to_or_ended_is_said_in_one_sentence(fingerprint
     assert told("end", "a") == "a is over: it exited 0"
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("0.5s", 0.5), ("10m", 600), ("1h30m", 5400), ("1h1m1s", 3661)]
+)
+def test_durations_are_seconds_or_have_units(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == seconds
+
+
 def test_one_that_goes_on_beside_another_has_to_be_named(fingerprint: Cli) -> None:
     with ExitStack() as both:
         for name in ("a", "b"):
@@ -267,7 +294,7 @@ def test_a_variable_that_the_launcher_has_and_one_rank_lacks(fingerprint: Cli, s
     assert diff["suspects"][0]["after"] == {"gap": "absent"}
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs to be moved between")
+@needs_two_cpus
 def test_affinity_that_moved_on_one_rank(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))
     server.differ(sglang__scheduler_TP2={"affinity": [min(os.sched_getaffinity(0))]})

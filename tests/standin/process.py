@@ -5,8 +5,9 @@ python process.py be TITLE BELOW          what is below one; BELOW: JSON, title 
 
 Standard library alone, and it starts in a twentieth of a second. What of a process is to differ is told by the file
 `differs.json` of the working folder, by title, so that neither arguments nor variables of the launcher tell of it:
-`env` and `unset` variables, `affinity` CPUs, `titled_after` seconds for which it has no title yet. Launchers end when
-a file `stop` lies there, and what is below them ends with them.
+`env` and `unset` variables, `affinity` CPUs, `titled_after` seconds for which it has no title yet; and of the launcher,
+called `launcher`, `loads` seconds until it serves, with the CPUs of `affinity` from then on. Launchers end when a file
+`stop` lies there, and what is below them ends with them.
 """
 
 import ctypes
@@ -95,7 +96,10 @@ def entitle(title: str) -> None:
 def serve(engine: str, words: "list[str]") -> None:
     size = next((int(words[words.index(flag) + 1]) for flag in SIZES if flag in words), 1)
     children = start(ENGINES[engine](size))
-    port = int(words[words.index("--port") + 1])
+    port, its = int(words[words.index("--port") + 1]), differs("launcher")
+    time.sleep(its.get("loads", 0))
+    if "affinity" in its:
+        os.sched_setaffinity(0, its["affinity"])
     with socket.create_server(("127.0.0.1", port)):
         while not os.path.exists("stop"):  # a stand-in is to start at once
             time.sleep(0.02)
