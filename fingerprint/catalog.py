@@ -102,6 +102,8 @@ def find(pattern: str) -> tuple[CatalogFact, ...]:
 
 def can_mean(segments: Sequence[str], fact: CatalogFact) -> bool:
     """Whether some path of the fact, or of one key of it, is matched by the pattern's segments."""
+    if not _names(segments[0], fact.area):
+        return False  # of most facts, at once
     if _meets(segments, fact.segments):
         return True
     return fact.type.startswith("Map[") and _meets(segments, (*fact.segments, "*"))
