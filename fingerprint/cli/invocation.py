@@ -15,6 +15,7 @@ from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
 from fingerprint.snapshot import Job, Snapshot, document
 from fingerprint.trouble import Trouble
+from probes import NOT_OF_THE_HOST
 from probes.kit.facts import Section
 from probes.kit.probe import Probe, areas, discover
 from probes.kit.redact import Redactor
@@ -62,8 +63,11 @@ class Invocation:
 
     def probes(self, only: Sequence[str] = ()) -> Mapping[str, Probe[Section]]:
         """Those of `only`, or of every area that the settings do not skip; with the seconds that settings give it."""
-        found = discover(only or [area for area in areas() if area not in self.settings.areas.skip])
+        found = discover(only or self._not_skipped(areas()))
         return {area: replace(probe, budget=probe.budget + self._more_for(probe)) for area, probe in found.items()}
+
+    def _not_skipped(self, names: Iterable[str]) -> list[str]:
+        return [area for area in names if area not in self.settings.areas.skip]
 
     def _more_for(self, probe: Probe[Section]) -> float:
         """Seconds that settings add to a probe's own."""
@@ -77,7 +81,7 @@ class Invocation:
         """
         from fingerprint.reader import Reader, take_snapshot
 
-        probes = self.probes(only)
+        probes = self.probes(only or self._not_skipped(names_of_host()))
         reader = Reader(self.host, probes)
         try:
             jobs = [Job(area) for area in host_areas(probes)]
@@ -156,6 +160,11 @@ def _replayed(folder: str) -> "Host":
         return Replay(load(folder))
     except ValueError as error:
         raise Trouble(str(error)) from None
+
+
+def names_of_host() -> tuple[str, ...]:
+    """The areas about the host itself, without importing any."""
+    return tuple(area for area in areas() if area not in NOT_OF_THE_HOST)
 
 
 def host_areas(probes: Mapping[str, Probe[Section]]) -> tuple[str, ...]:

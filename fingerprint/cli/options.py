@@ -117,10 +117,9 @@ class AreaArgument(Text):
 
 
 def _host_areas() -> tuple[str, ...]:
-    from fingerprint.cli.invocation import host_areas
-    from probes.kit.probe import discover
+    from fingerprint.cli.invocation import names_of_host
 
-    return host_areas(discover())
+    return names_of_host()
 
 
 RELATIVE = ("@", "@-1", "@good")

@@ -53,6 +53,10 @@ def test_the_areas_are_the_modules_beside_the_kit() -> None:
     assert set(areas()) == modules - {"kit", "__init__"}
 
 
+def test_those_that_are_not_about_the_host_are_told_without_an_import() -> None:
+    assert tuple(area for area, one in discover().items() if one.of != "host") == probes.NOT_OF_THE_HOST
+
+
 def test_listing_the_areas_imports_none_of_them() -> None:
     program = (
         "import sys; from probes.kit.probe import areas; names = areas()\n"
