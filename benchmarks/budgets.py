@@ -152,10 +152,10 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),
     Budget(
         "diff-series",
-        "`fingerprint diff` of two series, 3 runs of 8 GPUs each",
+        "the same of two series: 3 runs on 8 GPUs each",
         "python -c 'import click'",
         6,
         _diff_series,
     ),
-    Budget("diff-files", "the same of two exported files", "python -c 'import click'", 6, _diff_files),
+    Budget("diff-files", "the same, of exported files", "python -c 'import click'", 6, _diff_files),
 )

@@ -1,7 +1,6 @@
 """What a verb works with: the settings in force, the readers, the store. Each is made when first asked for."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -150,6 +149,8 @@ class Invocation:
     @property
     def width(self) -> int:
         """Columns of the terminal, 80 when piped, 120 at most: longer lines are hard to read."""
+        import shutil
+
         return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.is_terminal else 80
 
 
