@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from probes.kit.engines import LIKELY, Member, names_of, part_of
 from probes.kit.facts import Gap, seen_or
@@ -20,26 +21,54 @@ class Names:
     def __init__(self, _host: Host, root: Target) -> None:
         self._root = root
         self._numbered: dict[int, tuple[str, int]] = {}
-        self._told: dict[int, tuple[str, str]] = {}
         self._counts: dict[str, int] = {}
 
-    def of(self, pid: int, program: str, told: str | None) -> str:
-        """told: what its engine calls it, None where nothing tells now."""
+    def of(self, pid: int, program: str) -> str:
         if pid == self._root.pid:
             return self._root.name
-        if told is not None:
-            self._told[pid] = program, told
-        before, name = self._told.get(pid, ("", ""))
-        return name if before == program else self._by_number(pid, program)
-
-    def _by_number(self, pid: int, program: str) -> str:
         if self._numbered.get(pid, ("", 0))[0] != program:
             self._counts[program] = self._counts.get(program, 0) + 1
             self._numbered[pid] = program, self._counts[program]
         return f"{self._root.name}.{program}.{self._numbered[pid][1]}"
 
 
+class Face(NamedTuple):
+    """What a process looked like, and how often that told nothing of an engine."""
+
+    started: int
+    name: str
+    member: Member
+    asked: int
+
+
+class Faces:
+    """The members of one tree, with arguments that are not read again of who looks the same.
+
+    Redacting them takes far longer than all else here, and compilers start Pythons by the hundred. A process that
+    gets a title gets another name with it; one that tells nothing is asked some times more, as it may yet become
+    another program of the same name.
+    """
+
+    def __init__(self, _host: Host, _root: Target) -> None:
+        self._faces: dict[int, Face] = {}
+
+    def members(self, host: Host, family: Family) -> list[Member]:
+        self._faces = {pid: self._face(host, pid, seen) for pid, seen in family}
+        return [face.member for face in self._faces.values()]
+
+    def _face(self, host: Host, pid: int, seen: Stat) -> Face:
+        before = self._faces.get(pid)
+        same = before if before and (before.started, before.name) == (seen.started, seen.name) else None
+        if same and same.asked >= _ENOUGH:
+            return same._replace(member=same.member._replace(parent=seen.parent))
+        member = member_of(host, pid, seen)
+        told = part_of(member.argv, member.env) is not None
+        return Face(seen.started, seen.name, member, _ENOUGH if told else 1 + (same.asked if same else 0))
+
+
+_ENOUGH = 10
 _names = lru_cache(maxsize=16)(Names)
+_faces = lru_cache(maxsize=16)(Faces)
 
 
 def tree(host: Host, root: Target) -> tuple[Target, ...]:
@@ -51,16 +80,14 @@ def tree(host: Host, root: Target) -> tuple[Target, ...]:
     """
     members = sorted(family(host, root.pid), key=lambda member: (member[1].started, member[0]))
     names, told = _names(host, root), _told(host, root, members)
-    return tuple(Target(names.of(pid, program_name(host, pid), told.get(pid)), pid) for pid, _ in members)
+    return tuple(Target(told.get(pid) or names.of(pid, program_name(host, pid)), pid) for pid, _ in members)
 
 
 def _told(host: Host, root: Target, members: Family) -> Mapping[int, str]:
-    """Of a server that is the root itself the parts begin with the root's name, unless that is `main`."""
-    names = names_of(member_of(host, pid, seen) for pid, seen in members)
-    own = names.get(root.pid)
-    if own is None or root.name == MAIN:
-        return names
-    return {pid: _renamed(name, own, root.name) for pid, name in names.items()}
+    """Of all but the root. Where that is a server itself the parts begin with its name, unless that is `main`."""
+    names = names_of(_faces(host, root).members(host, members))
+    own = root.name if root.name == MAIN else names.get(root.pid, root.name)
+    return {pid: _renamed(name, own, root.name) for pid, name in names.items() if pid != root.pid}
 
 
 def _renamed(name: str, server: str, called: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.kit.facts import Gap, Redacted, Seen
+from probes.kit.facts import Redacted, Seen
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.process import tree as tree_of
@@ -107,20 +107,31 @@ def test_a_server_and_its_parts_go_by_what_their_engine_calls_them(tmp_path: Pat
         assert sorted(called) == ["replica", "replica.engine-core", "replica.tp0", "replica.tp1"]
 
 
-def test_a_part_that_is_told_later_keeps_its_name_while_nothing_can_be_told(tmp_path: Path) -> None:
-    class Reluctant(Host):
-        """Whose arguments may not be read any more."""
-
-        silent = False
-
-        def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
-            return Gap("failed") if self.silent else super().arguments(pid)
-
-    server, host = StandIn(tmp_path, "sglang"), Reluctant()
+def test_a_part_that_gets_its_title_later_goes_by_its_number_until_then(tmp_path: Path) -> None:
+    server, host = StandIn(tmp_path, "sglang"), Host()
     server.differ(sglang__scheduler_TP0={"titled_after": 0.2})
     rank = f"sglang-{server.port}.tp0"
     with server.serving() as launcher:
         assert "main.python.1" in names(tree(host, launcher.pid))
         until(lambda: rank in names(tree(host, launcher.pid)))
-        host.silent = True
-        assert rank in names(tree(host, launcher.pid))
+        assert "main.python.1" not in names(tree(host, launcher.pid))
+
+
+def test_arguments_are_not_read_again_of_who_is_known_nor_for_ever_of_who_tells_nothing(tmp_path: Path) -> None:
+    class Counting(Host):
+        """Which counts for whom it was asked."""
+
+        asked: list[int] = []
+
+        def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
+            self.asked.append(pid)
+            return super().arguments(pid)
+
+    server, host = StandIn(tmp_path, "sglang"), Counting()
+    rank = f"sglang-{server.port}.tp0"
+    silent = (sys.executable, "-c", "import time; time.sleep(60)")
+    with server.serving() as launcher, running(silent) as unknown:
+        for _ in range(20):
+            named = {target.name: target.pid for target in tree(host, os.getpid())}
+        assert host.asked.count(launcher.pid) == host.asked.count(named[rank]) == 1
+        assert host.asked.count(unknown) == 10
