@@ -153,7 +153,8 @@ def value_at(section: Section, names: Names) -> Any:
 
 
 def matching(section: Section, parts: Sequence[str]) -> Iterator[Names]:
-    """Names of the values and items of a section that the parts of a glob lead to; `*` stands for any one name or a part of one."""
+    """Names of the values and items of a section that the parts of a glob lead to; `*` stands for any one name or a
+    part of one."""
     alone = is_one_collection(type(section))
     yield from _matching(getattr(section, section.__struct_fields__[0]) if alone else section, parts)
 
