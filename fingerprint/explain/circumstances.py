@@ -18,6 +18,8 @@ _NAMED: Mapping[Reader, str] = {
     "vllm": r"vllm",
     "sglang": r"sglang|sgl[_-]\w+",
     "tensorrt-llm": r"tensorrt_llm|trtllm-\w+",
+    "nccl": r"(?:(?:all_)?(?:reduce|gather)|alltoall|broadcast|hypercube|(?:reduce_)?scatter|sendrecv)_perf",
+    "rdma": r"ucx_perftest|fi_pingpong|rping|ib_\w+_(?:bw|lat)|raw_ethernet_(?:bw|lat)",
     "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
 }
 _ENGINES = {engine: re.compile(rf"(?:^|/)(?:{names})(?=$|[/.])") for engine, names in _NAMED.items()}
@@ -59,6 +61,7 @@ class Circumstances(NamedTuple):
     cpus: frozenset[str] = frozenset()
     idle: bool = False
     astray: bool = False
+    unlinked: bool = False
 
 
 UNKNOWN = Circumstances()
@@ -95,7 +98,12 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     opened = [devices for side in (a, b) for devices in _opened(side.state)]
     idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
     astray = known and bool(every) and all(map(_is_astray, every))
-    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle, astray)
+    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle, astray, _is_unlinked((a, b)))
+
+
+def _is_unlinked(sides: Iterable[Subject]) -> bool:
+    counters = [path for side in sides for path in side.state.samples if path.startswith("gpu/")]
+    return any("/pcie/" in path for path in counters) and not any("/nvlink/data_" in path for path in counters)
 
 
 def _is_astray(program: _Program) -> bool:
@@ -129,7 +137,7 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
     told += [frozenset((reader,))] if reader and path[-2:-1] == ("env",) else []
     if not told or frozenset.intersection(*told) & around.engines:
         return ""
-    return ", ".join(sorted(around.engines or around.compiled))
+    return ", ".join(sorted(around.compiled or around.engines))
 
 
 def _programs(state: Effective) -> Iterator[_Program]:

@@ -8,8 +8,8 @@ from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
 from fingerprint.explain.circumstances import Circumstances, needs_a_gpu, own_by, unread_by
-from fingerprint.explain.contract import Evidence, MetricChange
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
+from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import resources_of_metric
 from fingerprint.explain.reach import Reach
@@ -27,7 +27,8 @@ GREW = 0.3
 SHOWN = 0.2
 """Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
 ALONE = -0.2
-"""What GPUs say to each other, where there is but one: it may still work with those of other hosts."""
+"""What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
+where there is none."""
 UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
@@ -71,8 +72,8 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
     every = {
         "prior": UNHEARD_OF + PRIOR * max(map(prior, (way.rules, *case.brings))),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
-        "named": named(way.rules, metric),
-        "size": size(way.rules, metric),
+        "named": named(way.rules, metric, around),
+        "size": size(way.rules, metric, around),
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN
@@ -100,24 +101,32 @@ def prior(rules: Sequence[Rule]) -> float:
     return (log1p(min(MOST, rules[0].confirmed)) - DRIFTS * log1p(rules[0].drifted)) / log1p(MOST)
 
 
-def named(rules: Sequence[Rule], metric: MetricChange | None) -> float:
-    wanted = resources_of_metric(metric.name) if metric else frozenset()
+def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
+    wanted = _measured(metric, around)
     if not rules or not wanted:
         return 0.0
     return NAMED if rules[0].moves[0] in wanted else NAMED_TOO if wanted & {*rules[0].moves} else 0.0
+
+
+def _measured(metric: MetricChange | None, around: Circumstances) -> frozenset[Resource]:
+    """What the number measures: by its name, or because that is all that such a program does."""
+    if metric is None or metric.name in EVERY_RUN:
+        return frozenset()
+    tested: Mapping[str, Resource] = {"nccl": "collective", "rdma": "network"}
+    return resources_of_metric(metric.name) or frozenset(tested[of] for of in around.engines if of in tested)
 
 
 def _ended(metric: MetricChange | None) -> bool:
     return metric is not None and metric.name == EXIT_STATUS
 
 
-def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
+def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
     """How far the number moved beyond what the mechanism usually does, by the rule that suits best. Less than usual is
     half as strange as more: not all of the work waits for it. A number that is named after what it moves goes twice as
     far, as logarithms, and a share of it however far it likes."""
     if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric):
         return 0.0
-    of_itself = named(rules, metric) == NAMED
+    of_itself = named(rules, metric, around) == NAMED
     if of_itself and metric.unit == "%":
         return 0.0
     moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
@@ -127,8 +136,12 @@ def size(rules: Sequence[Rule], metric: MetricChange | None) -> float:
 
 
 def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
-    """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two."""
-    return bool(rules) and rules[0].between and around.gpus is not None and around.gpus < 2
+    """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two; or
+    about NVLink, where there is none."""
+    if not rules:
+        return False
+    few = around.gpus is not None and around.gpus < 2
+    return (rules[0].between and few) or (around.unlinked and rules[0].moves[0] == "nvlink")
 
 
 def _is_private(change: Folded) -> bool:

@@ -16,12 +16,12 @@ from benchmarks.incidents.scores import Answer, Rate, answers, scores
 from fingerprint.diff.compare import compare
 
 FLOORS = {
-    "strong_top1": 0.42, "strong_top3": 0.70, "all_top1": 0.40, "all_top3": 0.75,
-    "null_abstains": 0.4, "removed_abstains": 0.94, "decisive_shown": 0.6,
+    "strong_top1": 0.86, "strong_top3": 0.95, "all_top1": 0.74, "all_top3": 0.92,
+    "null_abstains": 0.87, "removed_abstains": 0.97, "decisive_shown": 0.6,
 }  # fmt: skip
 """May only rise: two pairs below what one drift of each row reaches today, as a rule that is new draws other drifts."""
-CEILINGS = {"drift_likely": 0.06, "blind_likely": 0.06}
-LIKELY = 0.6
+CEILINGS = {"drift_likely": 0.02, "blind_likely": 0.0}
+LIKELY = 0.85
 """Of what is called likely, at least so much is the trigger; and more than of what is called possible, and so on."""
 ROWS = (*incidents(), *blind())
 

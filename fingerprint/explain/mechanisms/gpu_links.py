@@ -157,7 +157,7 @@ RULES: tuple[Rule, ...] = (
         moves=("nvlink", "collective"),
         way="more helps",
         binds=(*CROSSED, *REROUTED),
-        breaks="often",
+        breaks="seldom",
         usual=(1.05, 4.0),
         beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
         why="Bandwidth between GPUs goes with the links that are up: 4 of 6 made it a third less. Without any it goes "
@@ -176,7 +176,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("nvlink", "collective"),
         binds=(*CROSSED, *REROUTED),
-        breaks="often",
+        breaks="seldom",
         usual=(1.05, 4.0),
         beside=("gpu/*/fabric/state",),
         why="Which link is up and where it leads decides which pairs are joined: a bridge on other boards joins "

@@ -51,7 +51,8 @@ Phase = Literal[
     "completion",  # whether it came to its end at all: reached by what `breaks`
     "any work",  # a number that tells nothing of its phases, as a command's wall time
 ]
-Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
+Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp", "nccl", "rdma"]
+"""Programs that read a variable, flag or module: engines, tests of NCCL, tests of RDMA."""
 Way = Literal["more helps", "less helps", "either"]
 Sign = Literal[
     "grew",  # a counter of what harms moved, in the worse run more

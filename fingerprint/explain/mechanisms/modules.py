@@ -41,6 +41,7 @@ RULES = (
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
         shows=PEER_ERRORS,
         between=True,
+        read_by=("vllm", "sglang", "tensorrt-llm", "nccl", "rdma"),
         breaks="often",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
@@ -78,6 +79,7 @@ RULES = (
         "against 114 tok/s.",
         confirm="`modinfo -F srcversion nvidia` against /sys/module/nvidia/srcversion; load the other run's module.",
         confirmed=3,
+        drifted=28,
         sources=("https://github.com/noonghunna/club-3090/issues/91",),
     ),
     Rule(

@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
             " --nextn --dflash"
         ),
         moves=("accept length", "kernel choice", "launch latency", "gpu memory"),
-        phases=(*_STEPS, "accept length"),
+        phases=("decode step", "verify step", "accept length", "start-up", "any work"),
         breaks="seldom",
         usual=(1.05, 3.0),
         why="How tokens are drafted and how many are verified at once. A wrong name of the method, or a draft whose "
