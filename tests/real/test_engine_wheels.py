@@ -16,7 +16,7 @@ from probes.libraries.sections import Engine, Libraries
 from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import NO_VARIABLES, Environment, package
-from tests.real.published import install
+from tests.real.published import install, installed
 
 pytestmark = pytest.mark.long
 
@@ -46,10 +46,10 @@ def wheel(request: pytest.FixtureRequest) -> Wheel:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Wheel, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    environment = Environment(tmp_path_factory.mktemp(wheel.name) / "venv")
-    install(environment, f"{wheel.name}=={wheel.release}")
-    return environment
+def environment(wheel: Wheel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    root = tmp_path_factory.mktemp(wheel.name) / "venv"
+    with installed(root, f"{wheel.name}=={wheel.release}") as environment:
+        yield environment
 
 
 @contextmanager
@@ -68,43 +68,45 @@ def engine(libraries: Libraries, name: str) -> Engine:
     return libraries.engines.items[name]
 
 
-def test_as_it_was_published(wheel: Wheel, installed: Environment) -> None:
-    found = package(installed.read(), wheel.name)
+def test_as_it_was_published(wheel: Wheel, environment: Environment) -> None:
+    found = package(environment.read(), wheel.name)
     assert (found.version, found.modified.digest, found.modified.count) == (wheel.release, "clean", 0)
 
 
-def test_every_file_is_as_it_was_published(wheel: Wheel, installed: Environment) -> None:
-    found = package(installed.read(host=Host(deep=True)), wheel.name)
+def test_every_file_is_as_it_was_published(wheel: Wheel, environment: Environment) -> None:
+    found = package(environment.read(host=Host(deep=True)), wheel.name)
     assert (found.modified.digest, found.modified.unsettled) == ("clean", 0)
 
 
-def test_a_patched_file_is_named_and_one_put_back_is_none(wheel: Wheel, installed: Environment) -> None:
+def test_a_patched_file_is_named_and_one_put_back_is_none(wheel: Wheel, environment: Environment) -> None:
     patched = f"{wheel.name}/{wheel.edited}"
-    with edited(installed.site / patched):
-        found = package(installed.read(), wheel.name)
+    with edited(environment.site / patched):
+        found = package(environment.read(), wheel.name)
     assert (found.modified.count, found.modified.files) == (1, (patched,))
-    assert package(installed.read(), wheel.name).modified.digest == "clean"
+    assert package(environment.read(), wheel.name).modified.digest == "clean"
 
 
-def test_a_patched_file_is_the_one_suspect(fingerprint: Cli, wheel: Wheel, installed: Environment) -> None:
-    command = ("--", str(installed.python), *SERVER)
+def test_a_patched_file_is_the_one_suspect(fingerprint: Cli, wheel: Wheel, environment: Environment) -> None:
+    command = ("--", str(environment.python), *SERVER)
     fingerprint("run", "--name", "a", *command)
-    with edited(installed.site / wheel.name / wheel.edited):
+    with edited(environment.site / wheel.name / wheel.edited):
         fingerprint("run", "--name", "b", *command)
     fact = the_suspect(fingerprint.diff("a", "b", status=1))
     assert fact == f"libraries/main/packages/{wheel.name}/modified/digest"
 
 
-def test_a_variable_that_it_reads_and_one_that_it_does_not(wheel: Wheel, installed: Environment) -> None:
+def test_a_variable_that_it_reads_and_one_that_it_does_not(wheel: Wheel, environment: Environment) -> None:
     unknown = f"{wheel.prefix}_NO_SUCH_SETTING"
-    found = engine(installed.read(env={**NO_VARIABLES, wheel.listed: "1", unknown: "1"}), wheel.name)
+    found = engine(environment.read(env={**NO_VARIABLES, wheel.listed: "1", unknown: "1"}), wheel.name)
     assert isinstance(found.unknown, Map)
     assert list(found.unknown.items) == [unknown]
 
 
-def test_a_variable_that_it_does_not_read_is_a_finding(fingerprint: Cli, wheel: Wheel, installed: Environment) -> None:
+def test_a_variable_that_it_does_not_read_is_a_finding(
+    fingerprint: Cli, wheel: Wheel, environment: Environment
+) -> None:
     variable = f"{wheel.listed[:-1]}X"
-    fingerprint("run", "--name", "a", "--", str(installed.python), *SERVER, env={variable: "1"})
+    fingerprint("run", "--name", "a", "--", str(environment.python), *SERVER, env={variable: "1"})
     (finding,) = json.loads(fingerprint("show", "a", "--format", "json").stdout)["findings"]
     assert (finding["rule"], finding["about"]) == ("variable-not-read", variable)
     assert f"{wheel.name} {wheel.release}" in finding["says"]

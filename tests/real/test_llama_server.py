@@ -13,9 +13,9 @@ import pytest
 from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import Environment
-from tests.real.conftest import server_of
+from tests.real.conftest import RELEASE, server_of
 from tests.real.llama import Llama, free_port, record, serving, told
-from tests.real.published import install
+from tests.real.published import installed
 
 pytestmark = pytest.mark.long
 
@@ -108,13 +108,13 @@ def test_another_model_under_the_same_name(fingerprint: Cli, llama: Llama) -> No
 def test_another_release_of_llama_cpp_in_its_place(
     fingerprint: Cli, llama: Llama, llama_environment: Environment, tmp_path: Path
 ) -> None:
-    older = Environment(tmp_path / "older")
-    install(older, OLDER)
     port, place = free_port(), tmp_path / "llama.cpp"
-    for name, environment in (("a", older), ("b", llama_environment)):
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(server_of(environment).parent, place)
-        record(fingerprint, name, llama.command(port, *model(llama), *USUAL, program=place / "llama-server"), port)
+    command = llama.command(port, *model(llama), *USUAL, program=place / "llama-server")
+    with installed(tmp_path / "older", OLDER) as older:
+        for name, environment in (("a", older), ("b", llama_environment)):
+            shutil.copytree(server_of(environment).parent, place)
+            record(fingerprint, name, command, port)
+            shutil.rmtree(place)
     diff = fingerprint.diff("a", "b", status=1)
     changed = {fact for suspect in diff["suspects"] for fact in suspect["facts"]}
     assert "mapped/main/libraries/libggml-base/version" in changed
@@ -128,6 +128,18 @@ def test_a_server_that_runs_already(fingerprint: Cli, llama: Llama) -> None:
             fingerprint("attach", "--port", str(port), "--name", name, "--for", "2s")
     diff = fingerprint.diff("a", "b", status=1)
     assert "process/main/flags/--threads" in diff["suspects"][0]["facts"]
+
+
+def test_a_server_that_a_script_of_its_wheel_becomes(
+    fingerprint: Cli, llama: Llama, llama_environment: Environment
+) -> None:
+    port, script = free_port(), llama_environment.root / "bin" / "llama-server-vulkan"
+    for name, threads in (("a", "1"), ("b", "2")):
+        command = llama.command(port, *model(llama), "--threads", threads, program=script)
+        record(fingerprint, name, command, port)
+    program = facts(fingerprint, "a", "process/main")["program"]["path"]
+    assert program == str(server_of(llama_environment))
+    assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/flags/--threads"
 
 
 # What is told, against what the server says of itself.
@@ -168,6 +180,14 @@ def test_its_libraries_are_those_beside_it(answers: Answers, llama: Llama) -> No
         assert path.parent == llama.program.parent
         assert library["size"] == path.stat().st_size
         assert library["build_id"] == build_id(path)
+
+
+def test_its_libraries_belong_to_their_wheel(fingerprint: Cli, llama: Llama, llama_environment: Environment) -> None:
+    port = free_port()
+    record(fingerprint, "a", llama.command(port, *model(llama), program=server_of(llama_environment)), port)
+    libraries = items(facts(fingerprint, "a", "mapped/main")["libraries"])
+    owners = {name: it["owner"] for name, it in libraries.items() if name in OWN}
+    assert owners == dict.fromkeys(owners, f"pip {RELEASE.partition('==')[0]}")
 
 
 def test_its_version_is_the_one_that_it_says(answers: Answers) -> None:
