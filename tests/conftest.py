@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.nvml.build import library
 from tests.nvml.fake import FakeNvml, makers
@@ -19,6 +20,11 @@ for number, default in (
 ):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, default)
+
+
+# No test depends on how fast the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture
