@@ -62,6 +62,7 @@ class Circumstances(NamedTuple):
     idle: bool = False
     astray: bool = False
     unlinked: bool = False
+    compared: frozenset[Key] = frozenset()
 
 
 UNKNOWN = Circumstances()
@@ -98,7 +99,27 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     opened = [devices for side in (a, b) for devices in _opened(side.state)]
     idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
     astray = known and bool(every) and all(map(_is_astray, every))
-    return Circumstances(engines, compiled, _most_gpus((a.state, b.state)), makers, idle, astray, _is_unlinked((a, b)))
+    return Circumstances(
+        engines,
+        compiled,
+        _most_gpus((a.state, b.state)),
+        makers,
+        idle,
+        astray,
+        _is_unlinked((a, b)),
+        _read(a) & _read(b),
+    )
+
+
+def _read(side: Subject) -> frozenset[Key]:
+    found = side.state.sections.items()
+    return frozenset(key for key, standing in found if key.target and standing.blob and standing.blob.seen)
+
+
+def looked_through(rules: Sequence[Rule], target: str, around: Circumstances) -> str:
+    """The areas in which what the value stands for was compared itself, by the rule that knows it best."""
+    members = rules[0].members if rules else ()
+    return " and ".join(members) if members and {Key(area, target) for area in members} <= around.compared else ""
 
 
 def _is_unlinked(sides: Iterable[Subject]) -> bool:

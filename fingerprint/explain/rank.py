@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
-from fingerprint.explain.circumstances import UNKNOWN, Circumstances, needs_a_gpu, unread_by
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
@@ -98,7 +98,7 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs = shown(change, way.rules, about.seen, about.harmed)
     evidence = (*limits.evidence, *signs)
-    against = (*limits.against, *way.against, *_unread(change, way, about.around))
+    against = (*limits.against, *way.against, *_beside_the_point(change, way, about.around))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     brings = [found.rules for follower in followers if (found := reach(follower, about.target, ())).reaches]
     parts = weights(Case(change, way, limits, signs, most, brings), about.metric, about.around)
@@ -107,9 +107,11 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most)
 
 
-def _unread(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
+def _beside_the_point(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
     if other := unread_by(change.first.path, way.rules, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what ran is {other}, which is not known to read it")
+    elif areas := looked_through(way.rules, change.first.key.target, around):
+        yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")
     elif around.idle and needs_a_gpu(way.rules):
         yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and what ran opened none")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, needs_a_gpu, own_by, unread_by
+from fingerprint.explain.circumstances import Circumstances, looked_through, needs_a_gpu, own_by, unread_by
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
@@ -33,6 +33,8 @@ UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
 """What is about GPUs, of a program that opened none."""
+THROUGH = -0.3
+"""Of what stands for other facts, where these were compared themselves."""
 ASTRAY = -0.1
 """What is told of a git tree that the program is not of."""
 LOST = 1.0
@@ -82,6 +84,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
         "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
+        "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
         "astray": ASTRAY if around.astray and change.first.path[2:3] == ("git",) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,

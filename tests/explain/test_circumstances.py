@@ -9,12 +9,15 @@ from fingerprint.explain import explain
 from fingerprint.explain.circumstances import UNKNOWN, circumstances
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.subject import Subject
-from fingerprint.explain.weights import ALONE, UNREAD
+from fingerprint.explain.weights import ALONE, THROUGH, UNREAD
 from fingerprint.runs.record import Distribution, Measured
+from fingerprint.runs.record import Process as Recorded
+from fingerprint.snapshot import reading_of
 from probes.gpu import Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map
+from probes.libraries.sections import Libraries, Package
 from probes.process import Process
 from probes.process.sections import Interpreter, Program
 from tests.explain.subjects import START, subject
@@ -89,3 +92,14 @@ def test_a_module_and_a_verb_name_the_engine_as_its_program_does() -> None:
     found = circumstances(subject("A", None, launched), subject("B", None, launched))
     assert found.engines == {"sglang"}
     assert found.compiled == set()
+
+
+def test_an_environment_is_looked_through_where_its_packages_were_compared() -> None:
+    here, there = (Process(interpreter=Interpreter(environment=path)) for path in ("/opt/a", "/opt/b"))
+    packages = reading_of(Libraries(packages=Map({"torch": Package(version="2.8.0")})))
+    read = Recorded(at=START, area="libraries", target="main", reading=packages)
+    whole = explain(subject("A", None, here, *slow(11), read), subject("B", None, there, *slow(15), read)).suspects[0]
+    alone = explain(subject("A", None, here, *slow(11)), subject("B", None, there, *slow(15))).suspects[0]
+    assert (whole.likelihood, whole.parts["through"]) == ("unlikely", THROUGH)
+    assert whole.against[-1].says == "what it holds was compared itself: libraries"
+    assert (alone.likelihood, alone.against) == ("possible", ())

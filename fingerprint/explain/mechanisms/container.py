@@ -23,6 +23,7 @@ RULES: tuple[Rule, ...] = (
         name="container-image",
         sees=("container/*/image", "container/*/image_id"),
         moves=("code", "kernel choice"),
+        members=("libraries", "mapped"),
         breaks="often",
         why="Everything from the C library to the kernels of the engine comes with the image, and a tag like latest or "
         "nightly moves from one to the next.",

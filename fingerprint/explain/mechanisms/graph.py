@@ -105,6 +105,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
+    members    areas that tell what the value stands for: an image's packages. Where these were read in both runs, they
+               are compared themselves, and the value is looked through
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
     breaks     whether it can end a run, not only slow it down: on record, or by what it is. `often`: as likely as that
     usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
@@ -128,6 +130,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
     between: bool = False
+    members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
     breaks: Literal["never", "seldom", "often"] = "never"
     usual: tuple[float, float] | None = None

@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
         name="python-environment",
         sees=("process/*/interpreter/environment",),
         moves=("code",),
+        members=("libraries",),
         breaks="often",
         usual=(1.02, 5.5),
         beside=("process/*/env/PYTHONPATH", "process/*/env/LD_LIBRARY_PATH"),
