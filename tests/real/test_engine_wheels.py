@@ -36,6 +36,7 @@ WHEELS = (
     Wheel("sglang", "0.4.6", "SGLANG_ENABLE_TORCH_INFERENCE_MODE", "srt/managers/scheduler.py"),
     Wheel("vllm", "0.33.0", "VLLM_LOGGING_LEVEL", "envs.py"),
     Wheel("vllm", "0.8.5", "VLLM_USE_V1", "engine/llm_engine.py"),
+    Wheel("lmdeploy", "0.18.0", "LMDEPLOY_RANDOM_LOAD_WEIGHT", "pytorch/engine/engine.py"),
 )
 
 
@@ -120,3 +121,16 @@ def test_another_release_is_the_one_suspect(fingerprint: Cli, tmp_path: Path) ->
     diff = fingerprint.diff("a", "b", status=1)
     assert the_suspect(diff) == "libraries/main/packages/sglang/version"
     assert (diff["suspects"][0]["before"], diff["suspects"][0]["after"]) == ("0.4.6", "0.5.23")
+
+
+def test_a_wheel_comes_before_the_library_that_it_brought(fingerprint: Cli, tmp_path: Path) -> None:
+    """numpy's, which can be imported alone: OpenBLAS lies in it under another name in each release."""
+    environment = Environment(tmp_path / "venv")
+    for name, release in (("a", "2.2.6"), ("b", "2.4.6")):
+        install(environment, f"numpy=={release}")
+        fingerprint("run", "--name", name, "--", str(environment.python), "-c", "import numpy, time; time.sleep(1.2)")
+    first, second = fingerprint.diff("a", "b", status=1)["suspects"]
+    assert first["facts"] == ["libraries/main/packages/numpy/version"]
+    assert (first["before"], first["after"]) == ("2.2.6", "2.4.6")
+    assert second["facts"] == ["mapped/main/libraries/libscipy_openblas64_/path"]
+    assert "mapped/main/libraries/libscipy_openblas64_/version" in second["consequences"]

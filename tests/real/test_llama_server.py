@@ -142,6 +142,22 @@ def test_a_server_that_a_script_of_its_wheel_becomes(
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/flags/--threads"
 
 
+@pytest.mark.parametrize("flag", [True, False], ids=["--api-key", "LLAMA_API_KEY"])
+def test_another_key_is_told_and_nowhere_shown(fingerprint: Cli, llama: Llama, flag: bool) -> None:
+    port, keys = free_port(), {"a": "sk-first-0123456789", "b": "sk-second-0123456789"}
+    for name, key in keys.items():
+        command = llama.command(port, *model(llama), *USUAL, *(("--api-key", key) if flag else ()))
+        with serving(fingerprint, command, port, **({} if flag else {"LLAMA_API_KEY": key})):
+            fingerprint("attach", "--port", str(port), "--name", name, "--for", "1s")
+    suspect = the_suspect(fingerprint.diff("a", "b", status=1))
+    assert suspect.endswith("/flags/--api-key" if flag else "/env/LLAMA_API_KEY")
+    written = fingerprint("diff", "a", "b", status=1).stdout + fingerprint("show", "a", "--format", "json").stdout
+    stored = b"".join(path.read_bytes() for path in fingerprint.home.rglob("*") if path.is_file())
+    for key in keys.values():
+        assert key not in written
+        assert key.encode() not in stored
+
+
 # What is told, against what the server says of itself.
 
 
