@@ -77,8 +77,8 @@ def _started(
     try:
         yield process
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # which fingerprint passes on
+        process.wait(60)
 
 
 def told(port: int, path: str, body: object = None) -> Any:
