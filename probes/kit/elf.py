@@ -87,6 +87,8 @@ class _File:
         return segment.offset + address - segment.address
 
     def _name(self, index: int) -> str:
+        if DT_STRTAB not in self._dynamic:
+            raise ValueError("no table of names")
         return _text(self._at(self._offset(self._dynamic[DT_STRTAB]) + index, NAME_CAP))
 
     def _build_ids(self) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.kit.answers import Elf
+from probes.kit.elf import DT_STRTAB
 from probes.kit.facts import Gap
 from probes.kit.host import Host
 
@@ -84,6 +86,14 @@ def test_a_damaged_file_is_told_or_failed_and_never_more(at: int, noise: bytes, 
     content[at : at + len(noise)] = noise
     with Unnamed(bytes(content)) as path:
         assert isinstance(Host().elf(path, "GLIBC"), (Elf, Gap))
+
+
+def test_a_library_that_does_not_tell_where_its_names_are_is_failed() -> None:
+    entry, another = (struct.pack("<q", tag) for tag in (DT_STRTAB, 77))
+    with Unnamed(Path(LIBRARIES[0]).read_bytes().replace(entry, another)) as path:
+        seen = Host().elf(path)
+    assert isinstance(seen, Gap)
+    assert (seen.code, seen.detail) == ("failed", "no table of names")
 
 
 def test_a_file_is_read_anew_once_it_was_rewritten(tmp_path: Path) -> None:
