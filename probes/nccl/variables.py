@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Union
 
 from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
+from probes.kit.filepaths import absolute
 from probes.kit.host import Host
 from probes.kit.parse import fields
 
@@ -52,8 +53,10 @@ def _read(items: Mapping[str, Seen[Text]]) -> dict[str, Text]:
 def _user_file(host: Host, files: Host, pid: int, environ: Mapping[str, Text]) -> Seen[str]:
     """NCCL_CONF_FILE (since 2.23) in place of `.nccl.conf` in the home that passwd has for the user, not HOME."""
     named = environ.get("NCCL_CONF_FILE")
+    if isinstance(named, Redacted):
+        return Gap("not_observable", "NCCL_CONF_FILE was redacted")
     if named:
-        return named if isinstance(named, str) else Gap("not_observable", "NCCL_CONF_FILE was redacted")
+        return absolute(named, seen_or(host.link(f"/proc/{pid}/cwd"), "/"))
     return then(_home(host, files, pid), lambda home: f"{home.rstrip('/')}/.nccl.conf")
 
 
