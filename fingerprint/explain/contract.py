@@ -14,6 +14,7 @@ from fingerprint.metrics import Better
 from probes.kit.facts import Kind
 
 SCHEMA: Literal["fingerprint.diff/1"] = "fingerprint.diff/1"
+MOST_VALUES = 200
 WAS_THERE = "seen"
 """What is told of a whole device or item, instead of all that it was."""
 EVERY_RUN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
@@ -79,10 +80,12 @@ class Pair(Contract, frozen=True):
 
 
 class Spread(Contract, frozen=True):
-    """n: how many runs; each counts with the median of its samples."""
+    """n: how many values it is the median of; a start counts no more for having more of them. each: those values, in the
+    order measured; of more than MOST_VALUES as many, evenly spaced by rank, which a distribution is drawn from."""
 
     median: float
     n: int
+    each: tuple[float, ...]
 
 
 class MetricChange(Contract, frozen=True):

@@ -6,7 +6,7 @@ from math import log
 
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import EVERY_RUN, MetricChange, MetricVerdict, Spread
+from fingerprint.explain.contract import EVERY_RUN, MOST_VALUES, MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
 from fingerprint.explain.subject import Subject, ended, unlike_ends
 from fingerprint.explain.values import percent
@@ -60,14 +60,25 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
         name=name,
         unit=metric.unit,
         better=metric.better,
-        a=None if medians[0] is None else Spread(median=medians[0], n=len(sides[0].samples)),
-        b=None if medians[1] is None else Spread(median=medians[1], n=len(sides[1].samples)),
+        a=_spread(medians[0], sides[0].samples),
+        b=_spread(medians[1], sides[1].samples),
         ratio=found.ratio if name != EXIT_STATUS else None,
         ci=found.ci,
         verdict=found.verdict,
         says="; ".join(filter(None, (found.says, *found.notes, found.more))),
     )
     return _unless_in_noise(change)
+
+
+def _spread(median: float | None, samples: Sequence[float]) -> Spread | None:
+    return None if median is None else Spread(median=median, n=len(samples), each=tuple(_some(samples)))
+
+
+def _some(samples: Sequence[float]) -> Sequence[float]:
+    if len(samples) <= MOST_VALUES:
+        return samples
+    ordered, last = sorted(samples), len(samples) - 1
+    return [ordered[rank * last // (MOST_VALUES - 1)] for rank in range(MOST_VALUES)]
 
 
 def _described(name: str, runs: Sequence[Run]) -> Metric:
