@@ -80,8 +80,10 @@ class Pair(Contract, frozen=True):
 
 
 class Spread(Contract, frozen=True):
-    """n: how many values it is the median of; a start counts no more for having more of them. each: those values, in the
-    order measured; of more than MOST_VALUES as many, evenly spaced by rank, which a distribution is drawn from."""
+    """n: how many values it is the median of; a start counts no more for having more of them.
+
+    each: those values in the order measured, to draw their distribution; of too many as many evenly spaced by rank.
+    """
 
     median: float
     n: int

@@ -57,9 +57,3 @@ def rows(items: Iterable[Sequence[Text | str]], *, indent: int, label: int = 0) 
     for line in lines:
         table.add_row(*line)
     yield Padding(table, (0, 0, 0, indent))
-
-
-def listed(items: Sequence[str], most: int) -> str:
-    """The first `most` items, and how many more there are."""
-    shown = ", ".join(items[:most])
-    return f"{shown} and {len(items) - most} more" if len(items) > most else shown

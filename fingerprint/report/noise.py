@@ -6,7 +6,8 @@ from typing import Any
 from rich.console import ConsoleRenderable
 from rich.text import Text
 
-from fingerprint.report.layout import FACT, LABEL, heading, listed, printed, rows, said
+from fingerprint.report.layout import FACT, LABEL, heading, printed, rows, said
+from fingerprint.report.phrases import listed
 from fingerprint.words import before_after, clean, quantities, quantity
 
 VALUES = 4

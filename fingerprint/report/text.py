@@ -5,7 +5,7 @@ the number left out is said; the JSON holds all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import ceil
 from typing import Any
@@ -18,19 +18,33 @@ from fingerprint.explain.contract import (
     EVERY_RUN,
     ChangedFact,
     Diff,
-    During,
     HeldUp,
     MetricChange,
     MetricVerdict,
-    Pair,
-    Side,
-    Spread,
-    Unknown,
 )
 from fingerprint.report.findings import one_sided
-from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
+from fingerprint.report.layout import FACT, LABEL, heading, indented, printed, rows, said
+from fingerprint.report.phrases import (
+    DEVICES,
+    DURING,
+    NO_VALUE,
+    area_and_name,
+    at_rest,
+    counted,
+    in_both,
+    listed,
+    medians,
+    paired,
+    ratio,
+    remarks,
+    sameness,
+    starts,
+    took,
+    values,
+    why_unknown,
+)
 from fingerprint.report.suspects import IN_FULL, suspects
-from fingerprint.words import before_after, clean, growth, in_words, place, quantities, quantity
+from fingerprint.words import clean
 
 SHOWN = 12
 REMARKS = 5
@@ -39,14 +53,8 @@ UNKNOWN = 6
 BLIND = 2
 AREAS = 3
 SEEN = 5
-DEVICES = 4
 LONG = 60
-NEAR = 0.05
-DURING = "changed during the run"
 SAME = "Same experiment?"
-HOPELESS = ("unsupported", "not_observable", "retired")
-"""Gaps that nobody can close on this host."""
-NO_VALUE = "no value"
 QUIET_PAIRS = ("same slot and unit", "same slot")
 _STYLES: dict[MetricVerdict, str] = {
     "worse": "bold red", "better": "green", "same": "dim", "changed": "yellow", "unassessed": "dim",
@@ -67,22 +75,14 @@ def _headline(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield said(diff.headline, "bold")
     yield Text()
     sides = (("A", diff.a), ("B", diff.b))
-    yield from rows([(letter, said(side.name, FACT), _starts(side)) for letter, side in sides], indent=2)
-
-
-def _starts(side: Side) -> str:
-    if not side.attempts:
-        return f"a snapshot of {side.host}"
-    last = side.attempts[-1]
-    several = f"{len(side.attempts)} attempts, the last " if side.attempts[1:] else ""
-    return f"{several}{last.started} on {side.host}, {last.ended}"
+    yield from rows([(letter, said(side.name, FACT), starts(side)) for letter, side in sides], indent=2)
 
 
 def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     if not diff.metrics:
         return
-    remarks = _remarks(diff)
-    by_all = next(iter(remarks)) if len(remarks) == 1 and any(metric.ci for metric in diff.metrics) else ""
+    remarked = remarks(diff)
+    by_all = next(iter(remarked)) if len(remarked) == 1 and any(metric.ci for metric in diff.metrics) else ""
     yield heading("Metrics", by_all)
     same = [metric for metric in diff.metrics if metric.verdict == "same"]
     told = [metric for metric in diff.metrics if metric not in same] if 1 < len(same) < len(diff.metrics) else []
@@ -91,69 +91,23 @@ def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     if also := [metric for metric in told or diff.metrics if apart and metric not in apart]:
         yield indented(f"and {', '.join(map(_in_a_word, also))}")
     if told:
-        yield indented(f"the same: {', '.join(map(_at_rest, same))}")
-    for remark, names in list(remarks.items())[: 0 if by_all else REMARKS]:
+        yield indented(f"the same: {', '.join(map(at_rest, same))}")
+    for remark, names in list(remarked.items())[: 0 if by_all else REMARKS]:
         yield indented(f"{listed(names, 4)}: {remark}" if diff.metrics[1:] else remark)
-    yield from _left_out(len(remarks), REMARKS)
-
-
-def _remarks(diff: Diff) -> Mapping[str, list[str]]:
-    """What is remarked, of which metrics; first of those that moved. Where one lies farther apart, it is not said why
-    those are not assessed that hardly differ."""
-    found: dict[str, list[str]] = {}
-    far = [metric for metric in diff.metrics if not _is_near(metric)]
-    asked = far if any(_remark(metric, diff) for metric in far) else diff.metrics
-    for metric in sorted(asked, key=lambda metric: metric.verdict in ("same", "unassessed")):
-        if remark := _remark(metric, diff):
-            found.setdefault(remark, []).append(metric.name)
-    return found
-
-
-def _is_near(metric: MetricChange) -> bool:
-    return metric.verdict == "unassessed" and metric.ratio is not None and abs(metric.ratio - 1) < NEAR
+    yield from _left_out(len(remarked), REMARKS)
 
 
 def _metric(metric: MetricChange) -> tuple[Text | str, ...]:
     return (
         said(metric.name, FACT),
-        _medians(metric.a, metric.b, metric.unit),
-        _ratio(metric),
+        medians(metric.a, metric.b, metric.unit),
+        ratio(metric),
         said(metric.verdict, _STYLES[metric.verdict]),
     )
 
 
 def _in_a_word(metric: MetricChange) -> str:
-    return " ".join(filter(None, (metric.name, _ratio(metric).partition(" [")[0], metric.verdict)))
-
-
-def _at_rest(metric: MetricChange) -> str:
-    if metric.a and metric.b and metric.a.median == metric.b.median:
-        return f"{metric.name} {quantity(metric.a.median, metric.unit)}"
-    return f"{metric.name} {_medians(metric.a, metric.b, metric.unit)}"
-
-
-def _medians(a: Spread | None, b: Spread | None, unit: str) -> str:
-    if a and b:
-        return quantities(a.median, b.median, unit)
-    return " -> ".join(quantity(side.median, unit) if side else "(not measured)" for side in (a, b))
-
-
-def _ratio(metric: MetricChange) -> str:
-    if metric.ratio is None:
-        return ""
-    interval = f" [{metric.ci[0]:.2f}, {metric.ci[1]:.2f}]" if metric.ci else ""
-    return f"x {metric.ratio:.2f}{interval}"
-
-
-def _remark(metric: MetricChange, diff: Diff) -> str:
-    """What stands below the table; a metric that did not move needs no words, unless its interval says otherwise. How
-    many values it is the median of is said where it is another number than that of the starts."""
-    if metric.verdict == "same" and not (metric.ci and (metric.ci[0] > 1 or metric.ci[1] < 1)):
-        return ""
-    counts = [side.n for side in (metric.a, metric.b) if side]
-    is_told = counts == [len(diff.a.attempts), len(diff.b.attempts)]
-    samples = f"medians of {' and '.join(map(str, counts))}. " if max(counts, default=1) > 1 and not is_told else ""
-    return f"{samples}{metric.says}".strip()
+    return " ".join(filter(None, (metric.name, ratio(metric).partition(" [")[0], metric.verdict)))
 
 
 def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -168,7 +122,7 @@ def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
 def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:
     """One line, where there is nothing to be said but that it was."""
     same = diff.comparable
-    says = same.says or _sameness(diff)
+    says = same.says or sameness(diff)
     moved = [pair for pair in diff.pairing if pair.how not in QUIET_PAIRS]
     if not (moved or same.epochs_crossed or same.same_command is False):
         yield Text.assemble((SAME, "bold"), "  ", clean(says))
@@ -179,24 +133,8 @@ def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:
         yield indented(f"Between them lies: {', '.join(same.epochs_crossed)}.")
     if same.same_command is False:
         yield from rows([("A", diff.a.command), ("B", diff.b.command)], indent=2)
-    yield from rows([(_paired(pair), pair.how) for pair in moved[:SHOWN]], indent=2)
+    yield from rows([(paired(pair), pair.how) for pair in moved[:SHOWN]], indent=2)
     yield from _left_out(len(moved))
-
-
-def _paired(pair: Pair) -> str:
-    return f"{pair.a} with {pair.b}" if pair.a and pair.b else pair.a or pair.b
-
-
-def _sameness(diff: Diff) -> str:
-    same = diff.comparable
-    words = {True: "same", False: "ANOTHER", None: "not known"}
-    asked = {
-        "host": same.same_host,
-        "GPUs": same.same_gpus,
-        "workload": same.same_workload,
-        "command": same.same_command,
-    }
-    return ", ".join(f"{name}: {words[answer]}" for name, answer in asked.items())
 
 
 def _held_up(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -209,13 +147,9 @@ def _waited(item: HeldUp, diff: Diff) -> Text:
     """What was waited for, and each program named with what it took beside either run."""
     lines = [
         item.says,
-        *(f"{n.program}: {_took(n.a)} beside {diff.a.name}, {_took(n.b)} beside {diff.b.name}" for n in item.by),
+        *(f"{n.program}: {took(n.a)} beside {diff.a.name}, {took(n.b)} beside {diff.b.name}" for n in item.by),
     ]
     return Text("\n").join(map(said, lines))
-
-
-def _took(cpus: float | None) -> str:
-    return "not seen" if cpus is None else f"{cpus:.2f} CPUs"
 
 
 def _changed_during(diff: Diff) -> Iterator[ConsoleRenderable]:
@@ -251,7 +185,7 @@ def _changes(title: str, changes: Iterable[ChangedFact]) -> Iterator[ConsoleRend
 
 def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text, Text]:
     """others: what went dark for the same reason. above: what the line above says, which is not said again."""
-    words = Text("" if change.verdict == "was reset" else _values(change))
+    words = Text("" if change.verdict == "was reset" else values(change))
     if change.verdict not in ("changed", DURING):
         words.append(f"{'  ' * bool(words)}{change.verdict}", "yellow")
     if change.on:
@@ -265,46 +199,18 @@ def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text
     return said(change.fact, LABEL if change.context else FACT), words
 
 
-def _values(change: ChangedFact) -> str:
-    if not change.values:
-        return _sides(change, change.before, change.after)
-    each = {place(change.fact, path): _sides(change, a, b) for path, (a, b) in change.values.items()}
-    if len(set(each.values())) == 1:
-        return f"{next(iter(each.values()))}  {listed(list(each), DEVICES)}"
-    return listed([f"{at}: {words}" for at, words in each.items()], DEVICES)
-
-
-def _sides(change: ChangedFact, before: Any, after: Any) -> str:
-    """What cannot be compared is not said to be another."""
-    if change.verdict == "not comparable":
-        return f"{in_words(before, change.fact)} -> {in_words(after, change.fact)}"
-    if change.verdict == "grew":
-        return growth(before, after, change.unit)
-    return before_after(before, after, change.unit, change.fact)
-
-
 def _seen_during(diff: Diff) -> Iterator[ConsoleRenderable]:
     """But for what stands under a suspect already; of several that say the same the facts are listed."""
-    under = {_what(evidence.fact) for suspect in diff.suspects[:IN_FULL] for evidence in suspect.evidence}
+    under = {area_and_name(evidence.fact) for suspect in diff.suspects[:IN_FULL] for evidence in suspect.evidence}
     alike: dict[tuple[str, str], list[str]] = {}
     for item in diff.during:
-        if _what(item.fact) not in under:
-            alike.setdefault((_in_both(item), item.on), []).append(item.fact)
+        if area_and_name(item.fact) not in under:
+            alike.setdefault((in_both(item), item.on), []).append(item.fact)
     if not alike:
         return
     yield heading("Seen while they ran", "besides what stands under a suspect" if under else "")
     yield from (indented(_during(facts, *words)) for words, facts in list(alike.items())[:SEEN])
     yield from _left_out(len(alike), SEEN)
-
-
-def _what(fact: str) -> tuple[str, str]:
-    """Area and name: an event reason, and the counter of the time that it held, are one thing to be told."""
-    area, _, within = fact.partition("/")
-    return area, within.rpartition("/")[2]
-
-
-def _in_both(item: During) -> str:
-    return item.says or before_after(item.a, item.b, item.unit)
 
 
 def _during(facts: list[str], says: str, on: str) -> Text:
@@ -335,22 +241,9 @@ def _not_known(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading("Not known", f"equal or not, nobody can tell{first}", close=True)
     alike: dict[tuple[bool, str, str, str], list[str]] = {}
     for unknown in diff.not_known:
-        alike.setdefault(_why(unknown), []).append(_counted(unknown))
+        alike.setdefault(why_unknown(unknown), []).append(counted(unknown))
     yield from (indented(_unknown(key, facts)) for key, facts in list(alike.items())[:UNKNOWN])
     yield from _left_out(len(alike), UNKNOWN)
-
-
-def _why(unknown: Unknown) -> tuple[bool, str, str, str]:
-    """By what it leads, both sides, and what is said; of what nobody can know here it is no matter why."""
-    if unknown.a == unknown.b and unknown.a in HOPELESS:
-        return bool(unknown.rules), NO_VALUE, NO_VALUE, "nothing on this host tells it"
-    return bool(unknown.rules), unknown.a, unknown.b, unknown.says
-
-
-def _counted(unknown: Unknown) -> str:
-    facts = [f"{unknown.facts} facts"] if unknown.facts > 1 else []
-    aside = "; ".join([*facts, *([listed(unknown.rules, 2)] if unknown.rules else [])])
-    return f"{unknown.fact} ({aside})" if aside else unknown.fact
 
 
 def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> Text:

@@ -161,7 +161,8 @@ EVERYTHING = diff(
     metrics=(
         metric(
             "verify_ms", "worse", 19.2, 29.6, unit="ms", a=Spread(median=19.2, n=412, each=(18.8, 19.2, 19.3)),
-            b=Spread(median=29.6, n=398, each=(29.1, 29.6, 29.9)), ci=(1.52, 1.56), says="The intervals of the two medians do not touch.",
+            b=Spread(median=29.6, n=398, each=(29.1, 29.6, 29.9)), ci=(1.52, 1.56),
+            says="The intervals of the two medians do not touch.",
         ),
         metric("tokens_per_second", "better", 60, 94, unit="tok/s", better="higher"),
         metric("accept_length", "changed", 2.0, 2.2, unit="", better="unknown"),
