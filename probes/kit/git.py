@@ -57,21 +57,27 @@ class Entry(NamedTuple):
 def git(host: Host, places: Sequence[str]) -> State:
     """Of the first of these folders that lies in a git tree."""
     seen, tree = committed(host, places), _first_tree(host, places)
-    dirty = then(seen.commit, lambda oid: _dirty(host, tree, oid)) if tree else _NO_TREE
-    return seen._replace(dirty=dirty)
+    return seen._replace(dirty=then(seen.commit, lambda oid: _dirty(host, tree, oid)) if tree else seen.root)
 
 
 def committed(host: Host, places: Sequence[str]) -> State:
     """As `git`, without starting one: what files tell."""
     tree = _first_tree(host, places)
     if tree is None:
-        return State(root=_NO_TREE, commit=_NO_TREE, branch=_NO_TREE)
+        why = _no_tree(host, places)
+        return State(root=why, commit=why, branch=why)
     head = host.line(f"{tree.folder}/HEAD")
     return State(root=tree.root, commit=then(head, lambda text: _commit(host, tree, text)), branch=then(head, _branch))
 
 
 def _first_tree(host: Host, places: Sequence[str]) -> Tree | None:
     return next((tree for tree in (tree_of(host, place) for place in places) if tree), None)
+
+
+def _no_tree(host: Host, places: Sequence[str]) -> Gap:
+    """Where a folder may not be looked into, nobody knows."""
+    seen = (host.stat(absolute(".git", place)) for place in places)
+    return next((gap for gap in seen if isinstance(gap, Gap) and gap.code == "denied"), _NO_TREE)
 
 
 def tree_of(host: Host, place: str) -> Tree | None:

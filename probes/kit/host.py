@@ -73,13 +73,15 @@ class Host:
         self._told: dict[tuple[Identity, str], Any] = {}
 
     def within(self, pid: int) -> "Host":
-        """The files as this process sees them: this host itself where it shares them with us.
+        """The files as this process sees them: this host itself where it shares them with us and is ours.
 
-        Where that cannot be told (its links are denied, it has ended), each file is the same gap.
+        Where that cannot be told (its links are denied, it has ended), each file is the same gap. Of another user's
+        process root reads what that user may.
         """
+        from probes.kit.user import as_its_user
         from probes.kit.within import Within
 
-        return self if self._shares_files(pid) else Within(self, pid)
+        return as_its_user(self, pid) if self._shares_files(pid) else Within(self, pid)
 
     def _shares_files(self, pid: int) -> bool:
         """The same mount namespace, and no chroot. A tree of files knows of no others."""

@@ -81,9 +81,10 @@ def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Gi
     around = places(program, started.cwd)
     if not around and isinstance(started.cwd, Gap):
         return Git(root=started.cwd, commit=started.cwd, branch=started.cwd, dirty=started.cwd)
-    if "." in target.name and _root(host, around) == _root(host, _places_of_parent(host, target.pid)):
+    files = host.within(target.pid)
+    if "." in target.name and _root(files, around) == _root(files, _places_of_parent(host, target.pid)):
         return Git()
-    return Git(**git(host, around)._asdict())
+    return Git(**git(files, around)._asdict())
 
 
 def places(program: Seen[str], cwd: Seen[str]) -> list[str]:

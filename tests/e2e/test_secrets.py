@@ -148,6 +148,8 @@ def test_another_secret_is_told_by_the_name_of_what_holds_it(fingerprint: Cli, s
     argv[argv.index("hunter2-argument")] = "hunter2-another"
     fingerprint("run", "--name", "b", "--", *argv, cwd=folder, env=env)
     diff = fingerprint.diff("a", "b")
-    assert [it["fact"] for it in diff["changes"] if it["fact"].startswith("process/")] == ["process/main/flags/--api-key"]
+    assert [it["fact"] for it in diff["changes"] if it["fact"].startswith("process/")] == [
+        "process/main/flags/--api-key"
+    ]
     assert "hunter2" not in json.dumps(diff)
     assert leaking(fingerprint.home) == []

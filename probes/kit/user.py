@@ -1,0 +1,91 @@
+"""Files of our own root, opened with the rights of the user whose process names them.
+
+Where links lead is decided by whoever may write a folder. Root that followed them would tell, as somebody's model
+configuration, what only root may read. With that user's ids the kernel refuses us what it refuses him.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, TypeVar
+
+from probes.kit.beneath import followed
+from probes.kit.facts import Gap, Seen, seen_or, then
+from probes.kit.host import Host
+from probes.kit.parse import fields
+
+R = TypeVar("R")
+
+_FILE_SYSTEM = 3  # of real, effective, saved and file system ids (proc_pid_status(5))
+
+
+class User(NamedTuple):
+    """By whose ids the kernel decides what a process may open."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+def as_its_user(host: Host, pid: int) -> Host:
+    """The host itself, unless we are root and the process is another user's."""
+    if host.root or os.geteuid() != 0:
+        return host
+    user = seen_or(then(host.text(f"/proc/{pid}/status"), lambda text: _user(fields(text))), None)
+    return host if user is None or user.uid == 0 else AsUser(host, user)
+
+
+def _user(status: Mapping[str, str]) -> User:
+    uid, gid = (int(status[name].split()[_FILE_SYSTEM]) for name in ("Uid", "Gid"))
+    return User(uid, gid, tuple(map(int, status.get("Groups", "").split())))
+
+
+class AsUser(Host):
+    """`outer`, as far as the user may read it. A recording holds each question as one of `outer`."""
+
+    def __init__(self, outer: Host, user: User) -> None:
+        super().__init__("/", outer.redactor, outer.options, deep=outer.deep)
+        self._digests, self._told = outer._digests, outer._told
+        self._outer = outer
+        self._user = user
+
+    def __eq__(self, other: object) -> bool:
+        """What was read once is found again: each reading asks for its host anew."""
+        return isinstance(other, AsUser) and (other._outer, other._user) == (self._outer, self._user)
+
+    def __hash__(self) -> int:
+        return hash((self._outer, self._user))
+
+    def within(self, pid: int) -> Host:
+        return self._outer.within(pid)
+
+    def _ask(self, call: str, key: str, live: Callable[[], Seen[R]]) -> Seen[R]:
+        return self._outer._ask(call, key, live)
+
+    def _try(
+        self,
+        path: str,
+        read: Callable[[str], Seen[R]],
+        place: Callable[[str, str], AbstractContextManager[str]] = followed,
+    ) -> Seen[R]:
+        try:
+            with _acting_as(self._user):
+                return super()._try(path, read, place)
+        except OSError:  # an id that our user namespace lacks, or no right to take it
+            return Gap("denied", f"its files may not be opened as user {self._user.uid}, whose process it is")
+
+
+@contextmanager
+def _acting_as(user: User) -> Iterator[None]:
+    """The effective ids, and with them those of the file system, are the user's; the capabilities are gone with root's
+    and come back with it (credentials(7), capabilities(7)). For a process of one thread."""
+    gid, groups = os.getegid(), os.getgroups()
+    try:
+        os.setgroups(user.groups)
+        os.setegid(user.gid)
+        os.seteuid(user.uid)
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(gid)
+        os.setgroups(groups)
