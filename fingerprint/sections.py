@@ -256,6 +256,12 @@ def declared(cls: type[Section], names: tuple[str, ...] = ()) -> Iterator[tuple[
                 yield from declared(item, (*at, "*"))
 
 
+@cache
+def units(cls: type[Section]) -> Mapping[str, str]:
+    """Of the facts that have one: names below area and target -> unit; `*` stands for a collection's key."""
+    return {"/".join(names): fact.unit for names, fact, _ in declared(cls) if fact.unit}
+
+
 def section_types(cls: type[Section]) -> Iterator[type[Section]]:
     """The type and all section types below it, each once."""
     found = {cls: None}

@@ -9,7 +9,7 @@ from fingerprint.places import place_of
 from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
 from fingerprint.runs.run import Run, State, ended
-from fingerprint.sections import leaves, published
+from fingerprint.sections import leaves, published, units
 from fingerprint.snapshot import Key
 from probes.kit.facts import Section
 from probes.kit.paths import parse_path
@@ -75,9 +75,10 @@ def whole(struct: msgspec.Struct) -> dict[str, Any]:
 
 
 def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
-    """The effective state of one section. given: facts that only stand because exec was given them."""
+    """The effective state of one section. units: by names below area and target, `*` for a key. given: facts that only
+    stand because exec was given them."""
     said: dict[str, Any] = {"outcome": standing.outcome, "detail": standing.detail, "under_load": standing.under_load}
-    nothing = {**said, "facts": None, "changed_during": {}, "given": []}
+    nothing = {**said, "facts": None, "units": {}, "changed_during": {}, "given": []}
     if standing.blob is None or key.area not in types:
         return nothing
     try:
@@ -86,7 +87,8 @@ def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
         return {**nothing, "detail": f"stored by another release: {error}"}
     changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
     given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
-    return {**said, "facts": published(resolved.section), "changed_during": changed, "given": given}
+    facts = {"facts": published(resolved.section), "units": units(types[key.area])}
+    return {**said, **facts, "changed_during": changed, "given": given}
 
 
 def _plain(value: Any) -> Any:
