@@ -12,6 +12,7 @@ from fingerprint.explain.traffic import Pair, carried, crossed, rerouted
 from fingerprint.runs.record import Distribution, Growth
 from fingerprint.words import place, quantities
 from probes.kit.paths import parse_glob, parse_path
+from probes.kit.probe import MAIN
 
 TWICE = 2.0
 LEAST: Mapping[str, float] = {
@@ -22,6 +23,7 @@ OTHERWISE = 1.0
 BEYOND_IT = 1.2
 AT_THE_LIMIT, FAR_FROM_IT = 0.97, 0.90  # of the limit: draw under a power cap stays some per cent below it
 LOWER = 0.97
+_OF_MAIN = f"usage/{MAIN}/"
 
 
 class Bound(NamedTuple):
@@ -66,12 +68,25 @@ def _once(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
 def _line(change: Folded, condition: Condition, seen: Mapping[str, Observed]) -> Iterator[Observed]:
     """What the condition is about, on the items of the change: a device's limit binds on that device."""
     items = _items(change, condition.facts)
-    for text in dict.fromkeys(on_item(condition.facts, item) for item in items or ("",)):
+    wanted = (on_item(facts, item) for facts in _sampled(change, condition.facts, seen) for item in items or ("",))
+    for text in dict.fromkeys(wanted):
         if text in seen:
             yield seen[text]
         elif "*" in text:
             glob = parse_glob(text)
             yield from (observed for path, observed in seen.items() if glob.matches(parse_path(path)))
+
+
+def _sampled(change: Folded, facts: str, seen: Mapping[str, Observed]) -> Iterator[str]:
+    """Of a run of several servers, which has no `main`, that of the server that changed; of all where that is the host,
+    or a server that listened on another port before."""
+    if not facts.startswith(_OF_MAIN) or any(path.startswith(_OF_MAIN) for path in seen):
+        yield facts
+        return
+    for server in dict.fromkeys(one.key.target.partition(".")[0] for one in change.changes):
+        own = f"usage/{server}/"
+        is_sampled = any(path.startswith(own) for path in seen)
+        yield facts.replace(_OF_MAIN, own if is_sampled else "usage/*/")
 
 
 def _items(change: Folded, glob: str) -> Sequence[str]:

@@ -13,6 +13,7 @@ from fingerprint.runs.record import (
     Distribution,
     Growth,
     Passed,
+    Process,
 )
 from fingerprint.snapshot import Reading, reading_of
 from probes.kit.facts import Gap, Map, Redacted
@@ -107,6 +108,23 @@ def test_a_limit_counts_where_it_was_seen_to_bind(grown: tuple[int, int], likeli
     assert quota.likelihood == likelihood
     assert [evidence.fact for evidence in (*quota.evidence, *quota.against)] == [counter]
     assert ("grew" in [change.verdict for change in diff.changes]) == (likelihood == "likely")
+
+
+def test_of_several_servers_a_limit_binds_where_its_own_server_reached_it() -> None:
+    def two_servers(name: str, quota: str, throttled: int) -> Subject:
+        reading = reading_of(Task(cgroup=Cgroup(cpu_max=quota)))
+        samples = {f"usage/{server}/cgroup/nr_throttled": grown(0) for server in ("sglang-1", "vllm-2")}
+        samples["usage/sglang-1/cgroup/nr_throttled"] = grown(throttled)
+        return subject(name, None, None, Process(START, "process", "sglang-1", reading), samples=samples)
+
+    def grown(number: int) -> Growth:
+        return Growth(first=0, last=number, grown=number, seconds=10.0)
+
+    for throttled, likelihood in ((40, "likely"), (0, "unlikely")):
+        diff = explained(two_servers("A", "max 100000", 0), two_servers("B", "50000 100000", throttled))
+        [quota] = [it for it in diff.suspects if it.facts == ("process/sglang-1/cgroup/cpu_max",)]
+        assert quota.likelihood == likelihood
+        assert [it.fact for it in (*quota.evidence, *quota.against)] == ["usage/sglang-1/cgroup/nr_throttled"]
 
 
 def test_restoring_many_devices_names_each_and_quotes_what_a_shell_would_read() -> None:
