@@ -17,12 +17,15 @@ BUSY = "while True: sum(range(100_000))"
     [("true",), ("nice", "env", "X=1", "sleep", "0.03"), ("sh", "-c", "sleep 0.3 & sleep 0.2; wait")],
     ids=["short", "a chain of programs", "with children"],
 )
-def test_ten_pairs_in_a_row_on_a_busy_machine_show_no_suspect(fingerprint: Cli, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("pairs", [4, pytest.param(10, marks=pytest.mark.long)])
+def test_pairs_in_a_row_on_a_busy_machine_show_no_suspect(
+    fingerprint: Cli, command: tuple[str, ...], pairs: int
+) -> None:
     neighbours = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(2)]
     try:
-        for _ in range(11):
+        for _ in range(pairs + 1):
             fingerprint("run", "--name", "same", "--", *command)
-        for attempt in range(1, 11):
+        for attempt in range(1, pairs + 1):
             diff = fingerprint.diff(f"same#{attempt}", f"same#{attempt + 1}", status=0)
             assert diff["suspects"] == []
             assert (diff["a"]["name"], diff["b"]["name"]) == (f"same#{attempt}", f"same#{attempt + 1}")

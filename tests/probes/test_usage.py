@@ -20,7 +20,8 @@ from probes.usage import Departed, Usage
 from probes.usage import usage as usage_probe
 from tests.waiting import until
 
-BURN = "import time; s = time.process_time()\nwhile time.process_time() < s + 0.3: pass\n"
+BURN = "import time; s = time.process_time()\nwhile time.process_time() < s + 0.35: pass\n"
+"""User and system time are told in ticks of 10 ms, each cut."""
 
 
 def read(host: Host, pid: int) -> Usage:
