@@ -3,14 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from probes.kit.facts import Gap, Redacted, Seen, then
+from probes.kit.facts import Gap, Redacted, Seen, seen_or, then
 from probes.kit.filepaths import folder_of, found, is_file, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
+from probes.kit.processes import stat
 
 _VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
 _WITH_VALUE = "WX"  # the rest of the word, else the next one, is their value
 _LAST = "cm"  # what follows is the program's
+_MOST_ABOVE = 4  # an engine's core has workers below it, and is below the launcher
 
 
 def environment(host: Host, executable: str, called: str | Redacted, search: str, cwd: Seen[str]) -> Seen[str]:
@@ -26,6 +28,23 @@ def environment(host: Host, executable: str, called: str | Redacted, search: str
     if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
         return home
     return folder_of(folder_of(executable))
+
+
+Words = tuple[str | Redacted, ...]
+
+
+def untitled(host: Host, pid: int, executable: str, argv: Words) -> Words:
+    """What a Python was started with, where a title stands over its arguments (setproctitle), as in engines' workers:
+    those of its nearest ancestor of the same executable, which forked it or handed its import path on to it."""
+    own, known = argv, named(executable.removesuffix(" (deleted)"))
+    for _ in range(_MOST_ABOVE if known and known.family == "python" else 0):
+        if not argv or isinstance(argv[0], Redacted) or named(argv[0]):
+            return argv
+        parent = then(stat(host, pid), lambda seen: seen.parent)
+        if isinstance(parent, Gap) or host.link(f"/proc/{parent}/exe") != executable:
+            break
+        pid, argv = parent, seen_or(host.arguments(parent), ())
+    return own
 
 
 def version(host: Host, prefix: Seen[str], known: Named) -> Seen[str]:

@@ -8,7 +8,7 @@ from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
-from probes.kit.pythons import environment, switches, version
+from probes.kit.pythons import environment, switches, untitled, version
 from probes.libraries.sections import Text
 
 _SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
@@ -17,8 +17,8 @@ _DEBIAN = "/usr/lib/python3/dist-packages"  # Debian's site.py, for the prefix /
 
 
 class Started(NamedTuple):
-    """What decides it: the resolved executable, and what the process was given. variables: those in clear. names: of
-    all variables."""
+    """What decides it: the resolved executable, and what the process was given, or an ancestor where a title hides it.
+    variables: those in clear. names: of all variables."""
 
     executable: str
     argv: tuple[Text, ...]
@@ -56,7 +56,8 @@ def started(host: Host, pid: int) -> Seen[Started]:
     if known is None or known.family != "python":
         return Gap("absent", "the program is no Python")
     names = () if isinstance(environ, Gap) else tuple(environ.items)
-    return then(argv, lambda words: Started(path, words, cwd, _in_clear(environ), names))
+    started_with = then(argv, lambda words: untitled(host, pid, executable, words))
+    return then(started_with, lambda words: Started(path, words, cwd, _in_clear(environ), names))
 
 
 def _in_clear(environ: Seen[Map[Seen[Text]]]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from probes.kit.facts import Gap, Seen, then
 from probes.kit.filepaths import absolute, found, real
 from probes.kit.git import committed
 from probes.kit.host import Host
-from probes.process.program import Started, described
+from probes.process.program import Started, described, first
 from probes.process.reading import granted, places
 from probes.process.sections import Git, Process
 from probes.process.variables import sorted_variables
@@ -48,12 +48,13 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
     executed = _executed(host, tuple(argv), search, cwd)
     if isinstance(executed, Gap) or executed.file.rpartition("/")[2] in WRAPPERS:
         return handed_on
-    executable = real(host, executed.file)
+    executable, redacted = real(host, executed.file), host.redactor.arguments(list(executed.argv))
     started = Started(
         executable=executable,
         file=executed.file,
-        argv=host.redactor.arguments(list(executed.argv)),
+        argv=redacted,
         cwd=cwd,
+        called=first(redacted),
         search=search,
         imports=env.get("PYTHONPATH", ""),
     )

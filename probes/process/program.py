@@ -21,6 +21,7 @@ class Started(NamedTuple):
     executable  resolved path
     file        where the executable's bytes are read, e.g. /proc/PID/exe
     search      PATH of its environment; imports: PYTHONPATH
+    called      argv[0], of an ancestor where a title stands in its place
     shared      whether its paths mean the same files to us
     """
 
@@ -28,6 +29,7 @@ class Started(NamedTuple):
     file: str
     argv: Seen[tuple[Text, ...]]
     cwd: Seen[str]
+    called: Seen[Text]
     search: str = ""
     imports: str = ""
     shared: bool = True
@@ -48,7 +50,7 @@ def described(host: Host, started: Started) -> Described:
         program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
         none = executable if isinstance(executable, Gap) else _COMPILED
         interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
-        return Described(program, interpreter, then(argv, _first), *_line(then(argv, lambda words: words[1:])))
+        return Described(program, interpreter, then(argv, first), *_line(then(argv, lambda words: words[1:])))
     if isinstance(argv, Gap):
         return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv, argv)
     at = script_at(known.family, argv)
@@ -56,14 +58,14 @@ def described(host: Host, started: Started) -> Described:
     script = _script(host, started, argv, at)
     program = Program(path=script, sha256=then(script, lambda path: _bytes_of(host, started, path)))
     line = _line(argv[1:] if at is None else argv[at + 1 :])
-    return Described(program, _interpreter(host, started, known, options), then(argv, _first), *line)
+    return Described(program, _interpreter(host, started, known, options), then(argv, first), *line)
 
 
 def _line(words: Seen[tuple[Text, ...]]) -> tuple[Seen[Map[Seen[tuple[Text, ...]]]], Seen[tuple[Text, ...]]]:
     return (words, words) if isinstance(words, Gap) else flags(words)
 
 
-def _first(argv: tuple[Text, ...]) -> Text:
+def first(argv: tuple[Text, ...]) -> Text:
     return argv[0] if argv else ""
 
 
@@ -129,6 +131,6 @@ def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple
 def _environment(host: Host, started: Started) -> Seen[str]:
     if not started.shared:
         return _ELSEWHERE
-    if isinstance(started.argv, Gap) or isinstance(started.executable, Gap):
-        return started.argv if isinstance(started.argv, Gap) else started.executable
-    return environment(host, started.executable, _first(started.argv), started.search, started.cwd)
+    if isinstance(started.called, Gap) or isinstance(started.executable, Gap):
+        return started.called if isinstance(started.called, Gap) else started.executable
+    return environment(host, started.executable, started.called, started.search, started.cwd)

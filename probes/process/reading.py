@@ -8,9 +8,10 @@ from probes.kit.git import git, tree_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.kit.processes import stat
+from probes.kit.pythons import untitled
 from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
-from probes.process.program import Started, described
+from probes.process.program import Started, described, first
 from probes.process.sections import Git, Process
 from probes.process.variables import Sorted, in_clear, sorted_variables
 
@@ -53,12 +54,13 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
     cwd = host.link(f"/proc/{pid}/cwd")
     executable = host.link(f"/proc/{pid}/exe")
     if isinstance(executable, Gap) and executable.code == "absent":
-        return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED)
+        return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED, ENDED)
     started = Started(
         executable=then(executable, lambda path: path.removesuffix(" (deleted)")),
         file=f"/proc/{pid}/exe",
         argv=argv,
         cwd=cwd,
+        called=then(executable, lambda path: then(argv, lambda words: first(untitled(host, pid, path, words)))),
         search=in_clear(environ, "PATH"),
         imports=in_clear(environ, "PYTHONPATH"),
         shared=_shares_files(host, pid),

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import subprocess
 import sys
 import venv
 from base64 import urlsafe_b64encode
@@ -24,6 +25,26 @@ from tests.probes.children import running
 
 RELEASE = f"{sys.version_info.major}.{sys.version_info.minor}"
 SLEEP = ("-c", "import time; time.sleep(60)")
+# A child that is forked and calls itself something else, as engines' workers do; both end with the parent.
+TITLED = (
+    "-c",
+    """\
+import os, sys, time
+sys.path.append(sys.argv[1])
+from process import entitle
+told, tell = os.pipe()
+if child := os.fork():
+    os.read(told, 1)
+    print(child, flush=True)
+    sys.stdin.read()
+    os.kill(child, 9)
+else:
+    entitle("VLLM::Worker_TP0")
+    os.write(tell, b"1")
+    time.sleep(60)
+""",
+    str(Path(__file__).parents[1] / "standin"),
+)
 # None of ours: the environment of the tests is not that of the child.
 NO_VARIABLES = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
@@ -50,6 +71,14 @@ class Environment:
         started = {"env": NO_VARIABLES, "cwd": "/", **start}
         with running((str(self.python), *options, *words), **started) as pid:
             yield pid
+
+
+@contextmanager
+def titled(python: Path) -> Iterator[int]:
+    """The pid of a worker of that Python, whose arguments its title stands over."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen((python, *TITLED), env=NO_VARIABLES, cwd="/", **pipes) as parent:  # type: ignore[call-overload]
+        yield int(parent.stdout.readline())
 
 
 def read(pid: int, host: Host | None = None) -> Libraries:

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from probes.kit.facts import Gap, Map, Redacted
+from probes.kit.host import Host
 from probes.libraries.distributions import normalized
 from probes.libraries.sections import Libraries, Origin
 from probes.libraries.watched import is_watched
 from tests.probes.children import changes, running
-from tests.probes.environments import NO_VARIABLES, RELEASE, Environment, install, package, read
+from tests.probes.children import read as read_process
+from tests.probes.environments import NO_VARIABLES, RELEASE, Environment, install, package, read, titled
 from tests.probes.tree import Forbidding
 
 LISTED = """
@@ -153,6 +155,16 @@ def test_the_name_is_read_where_the_folder_does_not_tell(venv: Environment) -> N
 def test_what_pip_left_half_replaced_is_no_package(venv: Environment) -> None:
     venv.install("~orch", "2.9.0")
     assert packages(venv.read()) == {}
+
+
+def test_a_worker_whose_title_hides_its_python_runs_in_the_environment_of_who_started_it(venv: Environment) -> None:
+    venv.install("torch", "2.9.0")
+    with titled(venv.python) as pid:
+        assert Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"VLLM::Worker_TP0\0")
+        told, process = read(pid), read_process(Host(), pid)
+    assert (told.environment, package(told, "torch").version) == (str(venv.root), "2.9.0")
+    assert process.interpreter.environment == str(venv.root)
+    assert process.argv0 == "VLLM::Worker_TP0"
 
 
 def test_a_program_that_is_no_python_has_no_environment() -> None:
