@@ -52,9 +52,9 @@ def starred(paths: Sequence[FactPath]) -> str:
 
 
 def _on(group: Sequence[Change], targets: Mapping[str, int]) -> str:
-    """How many of how many; over several processes, of the processes."""
+    """How many of how many; over several processes, of the processes. A package bears a name: its path tells all."""
     if len({change.key.target for change in group}) > 1:
         return f"{len({change.key.target for change in group})}/{targets.get(group[0].key.area, len(group))}"
-    if len(group) == 1 and group[0].among == 1:
+    if len(group) == 1 and (group[0].among == 1 or group[0].key.target):
         return ""
     return f"{len(group)}/{max(len(group), group[0].among)}"

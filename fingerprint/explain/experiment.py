@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fingerprint.explain.contract import MetricChange, Suspect
 from fingerprint.explain.mechanisms import phases_of, rule
-from fingerprint.explain.mechanisms.graph import Phase
+from fingerprint.explain.mechanisms.graph import SERVES, Phase
 from fingerprint.explain.metrics import calls_for_a_cause
 from fingerprint.explain.phases import ANY, phases_of_metric
 from fingerprint.explain.reach import subject_of
@@ -72,8 +72,9 @@ def _measuring(metrics: Sequence[MetricChange], two: Sequence[Suspect]) -> Itera
     measured = {phase for metric in metrics if metric.ratio for phase in phases_of_metric(metric.name, metric.unit)}
     if measured <= ANY:
         return
+    told = (_told(two[0]) - second) | (_told(two[1]) - first)
     for phase, what in _BY_ITSELF.items():
-        if phase in first ^ second and phase not in measured:
+        if phase in told and phase not in measured:
             moves, leaves = two if phase in first else (two[1], two[0])
             names = clean(moves.facts[0]), clean(leaves.facts[0])
             yield f"Measure {what} as well, in both: {names[0]} should move it, {names[1]} should not"
@@ -82,3 +83,10 @@ def _measuring(metrics: Sequence[MetricChange], two: Sequence[Suspect]) -> Itera
 
 def _phases(suspect: Suspect) -> frozenset[Phase]:
     return frozenset(phase for name in suspect.rules for phase in phases_of(rule(name)))
+
+
+def _told(suspect: Suspect) -> frozenset[Phase]:
+    """Those that it should move: other code, or another amount of work, can move any phase and need move none."""
+    rules = [rule(name) for name in suspect.rules]
+    moves = [(one, resource) for one in rules for resource in one.moves if resource not in ("code", "workload")]
+    return frozenset(phase for one, resource in moves for phase in phases_of(one) if phase in SERVES[resource])

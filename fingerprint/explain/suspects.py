@@ -17,6 +17,20 @@ NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
 ENVIRON = "/proc/PID/environ"
 CMDLINE = "/proc/PID/cmdline"
+_SYS_CPU = "/sys/devices/system/cpu"
+_LOOKED_AT: Mapping[str, str] = {
+    "/proc/PID/cwd": "readlink /proc/PID/cwd",
+    "/proc/PID/exe": "readlink /proc/PID/exe",
+    "/proc/PID/fd": "ls -l /proc/PID/fd",
+    "/dev/kmsg": "dmesg",
+    "/sys/class/powercap": "ls /sys/class/powercap",
+    f"{_SYS_CPU}/cpufreq": f"ls {_SYS_CPU}/cpufreq",
+    f"{_SYS_CPU}/intel_uncore_frequency": f"ls {_SYS_CPU}/intel_uncore_frequency",
+    f"{_SYS_CPU}/cpuN/cache": f"ls {_SYS_CPU}/cpu0/cache",
+    f"{_SYS_CPU}/cpuN/cpuidle": f"ls {_SYS_CPU}/cpu0/cpuidle",
+    f"{_SYS_CPU}/vulnerabilities": f"grep -r . {_SYS_CPU}/vulnerabilities",
+}
+"""Sources that are links, folders, or a stream that never ends: cat shows none of them."""
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -56,9 +70,9 @@ def suspect_of(
 
 
 def _why(ranked: Ranked) -> str:
-    """Of a variable, a flag or a parameter its rule knows more than the fact, which stands for all of them."""
+    """Of a variable, a library or a parameter its rule knows more than the fact, which stands for all of them."""
     change = ranked.change.first
-    of_many = change.names[-2:-1] in (("env",), ("flags",), ("cmdline",))
+    of_many = bool(change.item and change.key.target) or change.names[-2:-1] == ("cmdline",)
     return ranked.rules[0].why if ranked.rules and of_many else change.fact.why
 
 
@@ -85,6 +99,8 @@ def check(folded: Folded) -> str:
         return f"tr '\\0' '\\n' < {ENVIRON} | grep {quote(f'^{change.names[-1]}=')}"
     if source == CMDLINE:
         return f"tr '\\0' ' ' < {CMDLINE}"
+    if source in _LOOKED_AT:
+        return _LOOKED_AT[source]
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 
@@ -113,7 +129,7 @@ def restore(folded: Folded) -> str | None:
     keys = [change.now or change.item for change in folded.changes]
     commands = dict.fromkeys(_filled(template, key, value or "") for key, value in zip(keys, values, strict=True))
     if len(commands) > _COMMANDS_SHOWN and alike:
-        return _computed(_over(template.replace("{value}", quote(values[0] or "")), keys)) + remark
+        return _computed(_over(_valued(template, values[0] or ""), keys)) + remark
     shown = list(commands)[:_COMMANDS_SHOWN]
     more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
     return "; ".join(shown) + (more or remark)
@@ -131,7 +147,11 @@ def _over(template: str, keys: Sequence[str]) -> str:
 
 
 def _filled(template: str, key: str, value: str) -> str:
-    return _computed(template.replace("{value}", quote(value)).replace("{key}", quote(key)))
+    return _computed(_valued(template, value).replace("{key}", quote(key)))
+
+
+def _valued(template: str, value: str) -> str:
+    return template.replace("{value}", quote(value)).replace("{value:}", quote(value.replace(" ", ":")))
 
 
 def _computed(command: str) -> str:

@@ -35,6 +35,8 @@ IDLE = -0.2
 """What is about GPUs, of a program that opened none."""
 THROUGH = -0.3
 """Of what stands for other facts, where these were compared themselves."""
+UNUSED = -0.08
+"""Of what no rule knows by its name, among much that takes no part in a run."""
 ASTRAY = -0.1
 """What is told of a git tree that the program is not of."""
 LOST = 1.0
@@ -87,6 +89,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
         "astray": ASTRAY if around.astray and change.first.path[2:3] == ("git",) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
+        "unused": UNUSED if way.rules and way.rules[0].unused else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
         "grew": GREW if verdict == "grew" else 0.0,

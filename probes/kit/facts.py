@@ -98,7 +98,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     trouble     a counter that stands still where all is well: its growth in one of two runs is told
     wraps_at    a counter that begins again at 0 there, if it is no wider after all: such a fall is no reset, and two
                 readings that are far apart tell nothing; 0: it does not
-    restore     a shell command that sets the value back; `{value}` is the value, `{key}` the innermost key
+    restore     a shell command that sets the value back; `{value}` is the value, `{value:}` its items with a
+                colon between, `{key}` the innermost key
     renamed_from earlier field names, applied when older files are loaded
     """
 

@@ -43,7 +43,7 @@ class Package(Section):
         "Compilers and kernels come along with it: an upgrade that nobody named moved 1.6 to 5.5x. Behind `+` stands "
         "the build, e.g. for which CUDA",
         "the name of its .dist-info or .egg-info, else the Version in METADATA",
-        restore="pip install {key}=={value}",
+        restore="pip install --no-deps {key}=={value}",
     )
     record: Seen[str] = config(
         "Another wheel of the same version has other files: built anew, for another CUDA, from a fork",

@@ -58,7 +58,7 @@ class Interpreter(Section):
     )
     sha256: Seen[str] = config(
         "A package upgrade or rebuild replaces the interpreter in place",
-        "/proc/PID/exe",
+        "the file that /proc/PID/exe leads to",
         follows=("process/*/interpreter/environment", "process/*/interpreter/path"),
     )
     version: Seen[str] = config(
@@ -278,11 +278,11 @@ class Process(Section):
         "/proc/PID/personality",
     )
     limits: Seen[Map[Seen[tuple[Limit, Limit]]]] = config(
-        "Too few open files or too little lockable memory makes servers and RDMA fall back or fail; (soft, hard)",
+        "Too few open files or too little lockable memory makes servers and RDMA fall back or fail; (soft, hard), in B, "
+        "s, us or as a number (setrlimit(2))",
         "/proc/PID/limits, named as prlimit(1) does",
-        "B, s, us or a number, as setrlimit(2) has it",
         follows=_STARTERS,
-        restore="prlimit --{key}=SOFT:HARD COMMAND",
+        restore="prlimit --{key}={value:} COMMAND",
     )
     cgroup: Cgroup = Cgroup()
     uid: Seen[int] = config("Whose limits, permissions and caches apply", f"{_STATUS} Uid", context=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.experiment import besides, command, deciding
+from fingerprint.explain.mechanisms.graph import SERVES
 from tests.report.cases import metric, suspect
 
 WORSE = metric("verify_ms", "worse", 19.2, 29.6, unit="ms")
@@ -55,6 +56,19 @@ def test_a_number_that_nobody_took_and_that_tells_the_two_apart_is_asked_for() -
     collective = metric("busbw", "same", 40.0, 40.1, unit="GB/s")
     assert [*besides([WORSE, collective], [power(), rival()])] == [f"Measure the start as well, in both: {tell}"]
     assert [*besides([metric("wall_time", "worse", 4.0, 8.0)], [power(), rival()])] == []
+
+
+def test_no_number_is_asked_for_that_other_code_need_not_move() -> None:
+    """A compiler's variable can move whatever is built with it, the accept length least of all."""
+    compilers = suspect(2, "process/main/env/CUDA_INC_DIR", "/a", "/b", rules=("compilers",))
+    step = metric("decode_ms", "worse", 10.0, 13.0, unit="ms")
+    told = [*besides([step], [suspect(1, "driver/module/version", "1", "2", rules=("power-limit",)), compilers])]
+    assert not any("accept length" in line for line in told)
+
+
+def test_a_verify_step_waits_for_what_a_decode_step_waits_for() -> None:
+    for resource, phases in SERVES.items():
+        assert ("decode step" in phases) == ("verify step" in phases) or resource == "accept length", resource
 
 
 def test_the_first_is_confirmed_by_its_rule_where_no_command_sets_it_back() -> None:

@@ -96,14 +96,19 @@ def _by_name() -> Mapping[str, Rule]:
 
 
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
-    """The rules that see the fact, those with the most specific globs first. One that sees every name of a collection,
-    or those that begin alike, is about those that no other rule knows better."""
+    """The rules that see the fact, those with the most specific globs first. One that leaves a name open, or sees those
+    that begin alike, is about those that no other rule knows better."""
     shelved = _shelved(path[0])
     near = (one for shelf in _shelves(path) for one in shelved.get(shelf, ()))
     seeing = [(_breadth(glob), rule.name, rule) for glob, rule in near if parse_glob(glob).matches(path)]
-    nearest = {parts[:-1]: parts[-1] for (parts, _), *_ in sorted(seeing, key=itemgetter(0), reverse=True)}
-    kept = (one for one in seeing if one[0][0][-1] in (nearest[one[0][0][:-1]], ANY_NUMBER))
+    kept = (one for one in seeing if not any(_knows_better(other[0][0], one[0][0]) for other in seeing))
     return tuple({name: rule for _, name, rule in sorted(kept, key=itemgetter(0, 1))}.values())
+
+
+def _knows_better(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Of two globs' breadths: whether they are alike but for one name, which this one tells more of."""
+    unlike = [(ours, theirs) for ours, theirs in zip(one, other, strict=False) if ours != theirs]
+    return len(one) == len(other) and len(unlike) == 1 and unlike[0][0] < unlike[0][1] < ANY_NUMBER
 
 
 def rules_below(path: FactPath) -> tuple[Rule, ...]:

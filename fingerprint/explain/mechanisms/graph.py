@@ -109,6 +109,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
                are compared themselves, and the value is looked through
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
     breaks     whether it can end a run, not only slow it down: on record, or by what it is. `often`: as likely as that
+    unused     most of what it sees takes no part in a run: other packages of an environment, drivers of other devices
     usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
                and measurements; None: nobody tells
     bound      None: none is known
@@ -133,6 +134,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
     breaks: Literal["never", "seldom", "often"] = "never"
+    unused: bool = False
     usual: tuple[float, float] | None = None
     bound: Bound | None = None
     beside: tuple[str, ...] = ()
@@ -261,16 +263,19 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "start-up": "page faults while loading",
         "host latency": "misses of the translation buffer, and stalls of compaction",
         "decode step": "as the host's latency, and all of it where the CPU decodes",
+        "verify step": "as decode",
         "any work": "misses of the translation buffer",
     },
     "host memory": {
         "start-up": "weights are read into it",
         "host latency": "reclaim and swap stop threads",
         "decode step": "offloaded weights that no longer fit are read from disk",
+        "verify step": "as decode",
         "any work": "reclaim and swap stop threads",
     },
     "host memory bandwidth": {
         "decode step": "offloaded weights are read from there",
+        "verify step": "as decode",
         "start-up": "weights pass through it",
         "transfer": "copies pass through it",
         "any work": "what reads memory",
@@ -278,6 +283,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
     "page cache": {
         "start-up": "weights come from memory or from disk",
         "decode step": "weights that are mapped from a file",
+        "verify step": "as decode",
         "any work": "files that are read again",
     },
     "storage": {"start-up": "weights and caches are read from it", "any work": "files that are read and written"},
@@ -285,6 +291,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "start-up": "files are opened, memory is mapped",
         "host latency": "each one is paid by the thread that makes it",
         "decode step": "clocks are read and threads are woken between steps",
+        "verify step": "as decode",
         "any work": "whatever talks to the kernel",
     },
     "code": {

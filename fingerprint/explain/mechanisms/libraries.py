@@ -152,7 +152,7 @@ RULES: tuple[Rule, ...] = (
             "pydantic* orjson msgspec pyzmq zmq ray grpcio protobuf aiohttp httptools"
         ),
         moves=("cpu time", "wake latency", "code"),
-        phases=("host latency", "prefill", "start-up", "any work"),
+        phases=_HOST,
         why="Tokenising, constrained output, HTTP and messages between processes run on CPUs between and before "
         "steps: they show where the GPU waits for the host, not in its kernels.",
         confirm=f"{_SWAP}; py-spy of the front end during the run",
@@ -182,6 +182,7 @@ RULES: tuple[Rule, ...] = (
         name="package-other",
         sees=("libraries/*/packages", *packages("*"), "libraries/*/origins"),
         moves=("code",),
+        unused=True,
         why="Other code, where the program imports it at all; most packages of an environment are not on the path of a "
         "step.",
         confirm=f"{_SWAP}; sys.modules tells whether it is imported",

@@ -351,6 +351,7 @@ RULES = (
         ),
         moves=("availability", "system calls", "cpu time"),
         breaks="seldom",
+        unused=True,
         why="A driver that is loaded in one run only, or of other code. Most have no part in the run: some are loaded "
         "by looking at a device, and by plugging one in. Who uses the device that it drives is who feels it.",
         confirm="`modinfo MODULE` says what it is for; unload it (`modprobe -r`), or load the other build, and repeat.",
@@ -361,6 +362,7 @@ RULES = (
         sees=("kernel/modules/*/parameters", "kernel/modules/*/parameters/*"),
         moves=("availability", "system calls", "cpu time"),
         breaks="seldom",
+        unused=True,
         why="What a driver was told at load or since: queues, time-outs, power saving. Most are of no account to the "
         "run; `modinfo -p` says what each does.",
         confirm="Write the other value to /sys/module/MODULE/parameters/NAME, or load the module with it, and repeat.",
