@@ -68,8 +68,11 @@ def _workload(a: Subject, b: Subject) -> bool | None:
 
 
 def _crossed(a: Subject, b: Subject, changes: Changes) -> tuple[str, ...]:
-    booted = any(str(change.first.path) == "kernel/boot_id" for change in (*changes.changes, *changes.intended))
-    return ("boot",) if booted or (a.boots and b.boots and a.boots != b.boots) else ()
+    """A boot starts each container anew: that is not told beside it."""
+    changed = {(it.first.key.area, *it.first.names) for it in (*changes.changes, *changes.intended)}
+    if ("kernel", "boot_id") in changed or (a.boots and b.boots and a.boots != b.boots):
+        return ("boot",)
+    return ("container start",) if ("container", "started") in changed else ()
 
 
 def _sentences(a: Subject, b: Subject, host: bool, command: bool | None, workload: bool | None) -> Any:
