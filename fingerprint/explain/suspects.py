@@ -56,7 +56,7 @@ def suspect_of(
         rules=tuple(rule.name for rule in ranked.rules),
         reaches=ranked.reaches,
         explains=ranked.explains.range,
-    """Of a variable, a flag, a library or a parameter its rule knows more than the fact, which is that of all."""
+        explains_why_not=ranked.explains.why_not or None,
         mechanism=(_why(ranked),),
         evidence=ranked.evidence,
         against=ranked.against,
