@@ -67,6 +67,21 @@ def in_words(value: Any, of: str = "") -> str:
     return _cut(_plain(_as_written(value) if _ON_A_LINE.match(of) else value), 0)
 
 
+def exactly(value: Any, unit: str, of: str = "") -> str:
+    """One value in the largest unit of which it is a whole multiple: 450000 mW are `450 W`, 450500 are `450500 mW`."""
+    size, larger = _larger(unit, _numbers(value))
+    told = in_words(_divided(value, size), of)
+    return _with_unit(value, told, larger) if larger else told
+
+
+def in_full(value: Any, unit: str = "", of: str = "") -> str:
+    """One value by itself, nothing of it left out, in the largest unit that it is a whole multiple of."""
+    size, unit = _larger(unit, _numbers(value))
+    divided = _divided(value, size)
+    words = _plain(_as_written(divided) if _ON_A_LINE.match(of) else divided)
+    return f"{words} {clean(unit)}" if unit and _is_value(value) else words
+
+
 def _as_written(values: Any) -> Any:
     """One value without the brackets of a list."""
     if not isinstance(values, list) or len(values) > 1:

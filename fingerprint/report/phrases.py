@@ -168,11 +168,13 @@ def suspect_change(suspect: Suspect, grown: Container[str]) -> str:
     return growth(*sides) if suspect.facts[0] in grown else before_after(*sides, of=suspect.facts[0])
 
 
-def named(suspect: Suspect) -> Iterator[tuple[str, str]]:
+def named(suspect: Suspect, *, in_full: bool = False) -> Iterator[tuple[str, str]]:
+    """What speaks for and against it, under its name. in_full: mechanisms whole, else what comes first of them."""
     if suspect.facts[1:]:
         yield "also", listed(suspect.facts[1:], 5)
     if suspect.mechanism:
-        yield "why", _first_clause(" -> ".join(suspect.mechanism))
+        why = " -> ".join(suspect.mechanism)
+        yield "why", why if in_full else _first_clause(why)
     if explains := _explains(suspect):
         yield "explains", explains
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
@@ -218,3 +220,27 @@ def span(low: float, high: float, unit: str) -> str:
     if low == high:
         return quantity(high, unit) if high else "nothing of it"
     return f"{quantity(low, '')} to {quantity(high, unit)}" if low else f"at most {quantity(high, unit)}"
+
+
+def measured(metric: Mapping[str, Any]) -> str:
+    """Of a run's document: the middle of what was measured, or why nothing was."""
+    if not metric["samples"]:
+        return f"({metric['gap']})"
+    samples = sorted(metric["samples"])
+    middle = quantity(samples[len(samples) // 2], metric["unit"])
+    return middle if len(samples) == 1 else f"{middle} (median of {len(samples)})"
+
+
+def moved_during(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of a run's document: what changed while it ran, and how."""
+    for section in document["sections"].values():
+        for path, (before, after) in section["changed_during"].items():
+            yield path, before_after(_side(before), _side(after))
+
+
+def _side(value: Any) -> Any:
+    """As the contract of a diff writes it; of an item that came or went nothing is told but that it was there."""
+    if not isinstance(value, Mapping):
+        return value
+    known = {"gap": {"gap": value.get("code")}, "hmac": {"redacted": True}, "doc": value.get("value")}
+    return known.get(value.get("$", ""), "seen")

@@ -9,7 +9,8 @@ from rich.console import ConsoleRenderable
 from fingerprint.report import sections
 from fingerprint.report.findings import finding_rows
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
-from fingerprint.words import before_after, in_words, moment, quantities, quantity
+from fingerprint.report.phrases import measured, moved_during
+from fingerprint.words import in_words, moment, quantities, quantity
 from probes.kit.paths import parse_glob, parse_path
 
 FINDINGS = 8
@@ -51,15 +52,7 @@ def _head(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _metrics(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
     if document["metrics"]:
         yield heading("Metrics")
-        yield from rows([(said(name, FACT), _metric(it)) for name, it in document["metrics"].items()], indent=2)
-
-
-def _metric(metric: Mapping[str, Any]) -> str:
-    if not metric["samples"]:
-        return f"({metric['gap']})"
-    samples = sorted(metric["samples"])
-    middle = quantity(samples[len(samples) // 2], metric["unit"])
-    return middle if len(samples) == 1 else f"{middle} (median of {len(samples)})"
+        yield from rows([(said(name, FACT), measured(it)) for name, it in document["metrics"].items()], indent=2)
 
 
 def _workload(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
@@ -111,18 +104,9 @@ def _worded(value: Any, unit: str) -> str:
 
 
 def _changed_during(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
-    moved = {path: pair for it in document["sections"].values() for path, pair in it["changed_during"].items()}
-    if moved:
+    if moved := [(said(path, FACT), words) for path, words in moved_during(document)]:
         yield heading("Changed during the run")
-        yield from rows([(said(path, FACT), before_after(*map(_side, it))) for path, it in moved.items()], indent=2)
-
-
-def _side(value: Any) -> Any:
-    """As the contract of a diff writes it; of an item that came or went nothing is told but that it was there."""
-    if not isinstance(value, Mapping):
-        return value
-    known = {"gap": {"gap": value.get("code")}, "hmac": {"redacted": True}, "doc": value.get("value")}
-    return known.get(value.get("$", ""), "seen")
+        yield from rows(moved, indent=2)
 
 
 def _remarks(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
