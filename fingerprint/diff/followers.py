@@ -5,7 +5,8 @@ second segment of the glob says which: `process/*/...` is one of the same proces
 process of its tree, for what a process was started with is decided by others; but not by where a server listens, nor by
 one whose own such change it has as well, for then both have it from elsewhere. Where a `*` of the glob stands for a key
 of a collection that both stand in, both are of one item: a GPU's fact follows what changed on that GPU, and a fact
-about a pair of GPUs what changed on either. Chains lead to their end.
+about a pair of GPUs what changed on either. A variable follows the variable of its name where that changed as well,
+and no other one. Chains lead to their end.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ def leaders(changes: Sequence[Change]) -> list[int]:
         found = {j for glob in globs for j in matched[glob] if j != i and _may_lead(glob, changes[j], change)}
         found -= {j for j in found if _is_beside(changes[j], change) and (change.key.target, alike[j]) in had}
         if found:
-            edges[i] = sorted(found)
+            edges[i] = sorted({j for j in found if _is_namesake(changes[j], change)} or found)
     return [_end(i, edges, changes) if i in edges else i for i in range(len(changes))]
 
 
@@ -55,6 +56,11 @@ def _is_about_others(glob: str) -> bool:
 def _is_beside(leader: Change, change: Change) -> bool:
     """Whether both are below what was started, in two processes of which neither need be the other's parent."""
     return leader.key.is_descendant and leader.key.target != change.key.target
+
+
+def _is_namesake(leader: Change, change: Change) -> bool:
+    """Whether both are items of collections and bear one name: NCCL finds NCCL_ALGO where the environment has it."""
+    return change.item == change.names[-1] == leader.names[-1] == leader.item
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:

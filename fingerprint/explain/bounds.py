@@ -12,6 +12,8 @@ from fingerprint.explain.observed import Observed, level, on_item
 
 NO_BOUND = "no bound known"
 NO_METRIC = "no metric moved"
+DUST = 1e-3
+"""Of a change: less is left over by rounding."""
 
 
 class Explained(NamedTuple):
@@ -85,7 +87,8 @@ def left_over(metric: MetricChange | None, found: Sequence[tuple[Sequence[Rule],
         resource = rules[0].moves[0]
         highest[resource] = max(highest[resource], most.high)
     whole = abs(metric.b.median - metric.a.median)
-    rest = max(0.0, whole - sum(highest.values()))
+    rest = whole - sum(highest.values())
+    rest = rest if rest > whole * DUST else 0.0
     low, high = (float(f"{part:.4g}") for part in (rest, whole))
     return Unexplained(low=low, high=high, unit=metric.unit, says=f"of {metric.name}, after the suspects with a bound")
 

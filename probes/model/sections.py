@@ -6,7 +6,13 @@ from probes.kit.facts import Document, Map, Redacted, Section, Seen, config
 
 Text = Union[str, Redacted]
 
-_ASKED = ("process/*/flags/*", "process/*/operands", "process/*/env/*")
+_FLAGS = "*model* *revision* *tokenizer* --speculative-* -sc -m -md --hf* -hf* --download-dir --huggingface-hub-cache"
+_VARIABLES = "MODEL_ID LLAMA_ARG_MODEL HF_* HUGGINGFACE_* XDG_CACHE_HOME HOME *_USE_MODELSCOPE MODELSCOPE_*"
+_ASKED = (
+    *(f"process/*/flags/{name}" for name in _FLAGS.split()),
+    "process/*/operands",
+    *(f"process/*/env/{name}" for name in _VARIABLES.split()),
+)
 _PLACED = (*_ASKED, "process/*/cwd", "model/*/*/name")
 _OTHER = ("model/*/*/path", "model/*/*/revision")
 _MADE = (*_OTHER, "model/*/*/weights/headers")

@@ -7,7 +7,11 @@ from probes.kit.facts import Map, Redacted, Section, Seen, config, state
 Text = Union[str, Redacted]
 
 _LOG = "NCCL's log, where NCCL_DEBUG=INFO writes to NCCL_DEBUG_FILE"
-_ASKED = ("nccl/*/variables/*", "nccl/*/files/*/sha256", "process/*/env/*", "process/*/flags/*")
+_OWN = ("process/*/env/NCCL_*", "process/*/env/RCCL_*")
+_OTHERS = tuple(
+    f"process/*/env/{name}" for name in "CUDA_* HIP_* UCX_* FI_* LD_* VLLM_* SGLANG_* SGL_* TRTLLM_*".split()
+)
+_ASKED = ("nccl/*/variables/*", "nccl/*/files/*/sha256", *_OWN, *_OTHERS, "process/*/flags/*")
 _MACHINE = ("gpu/**", "kernel/cmdline/*", "kernel/modules/**", "driver/**")
 _CHOSEN_BY = (*_ASKED, "nccl/*/log/version", *_MACHINE)
 
@@ -18,7 +22,7 @@ class File(Section):
     path: Seen[str] = config(
         "Another file may describe another machine or hold other variables",
         "the variable; ~/.nccl.conf of the user's passwd entry",
-        follows=("nccl/*/variables/*", "process/*/env/*"),
+        follows=("nccl/*/variables/*", *_OWN),
     )
     sha256: Seen[str] = config(
         "An administrator edits /etc/nccl.conf or a topology in place: no process's variables show it",
@@ -107,7 +111,7 @@ class Log(Section):
         "Releases choose other algorithms, protocols and defaults; this is the copy that was loaded",
         f"{_LOG}: NCCL version",
         settled="always",
-        follows=("mapped/**", "process/*/env/*", "process/*/interpreter/environment"),
+        follows=("mapped/**", "process/*/env/LD_*", "process/*/env/PYTHON*", "process/*/interpreter/environment"),
     )
     network: Seen[str] = state(
         "What is not found is replaced by TCP without a word: 50 ms became 370",
@@ -166,7 +170,7 @@ class Nccl(Section):
         "What NCCL finds set: the environment, then what files add to it, which no other look at the process shows",
         "/proc/PID/environ, NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf, in this order: the first counts",
         private=True,
-        follows=("process/*/env/*", "nccl/*/files/*/sha256"),
+        follows=(*_OWN, "nccl/*/files/*/sha256"),
     )
     origins: Seen[Map[Seen[str]]] = config(
         "A value that stands in a file needs another remedy than one of the environment",
@@ -177,12 +181,12 @@ class Nccl(Section):
         "A variable that the loaded NCCL does not have by name does nothing, and no log says so: it is of another "
         "release, or misspelt",
         "/proc/PID/maps; the read-only data of libnccl and its plugins",
-        follows=("nccl/*/variables/*", "process/*/env/*", "mapped/*/libraries/libnccl/*"),
+        follows=("nccl/*/variables/*", *_OWN, "mapped/*/libraries/libnccl/*"),
     )
     files: Seen[Map[File]] = config(
         "Files that NCCL reads: configuration, topology, graph, what plugins are pointed to",
         "/etc/nccl.conf, ~/.nccl.conf, NCCL_CONF_FILE, NCCL_TOPO_FILE, NCCL_GRAPH_FILE, NCCL_TUNER_CONFIG_FILE, "
         "/var/run/nvidia-topologyd/virtualTopology.xml",
-        follows=("nccl/*/variables/*", "process/*/env/*"),
+        follows=("nccl/*/variables/*", *_OWN),
     )
     log: Log = Log()

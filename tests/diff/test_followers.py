@@ -84,3 +84,31 @@ def test_a_pair_follows_nothing_of_a_third() -> None:
 def test_the_same_on_all_items_is_one_change_and_one_consequence() -> None:
     a, b = ({key: Hub(ports=Map({"1": port(up, speed)})) for key in "01"} for up, speed in (("yes", 9), ("no", 0)))
     assert followed(a, b) == {"hub/*/ports/1/up": None, "hub/*/ports/1/speed": "hub/*/ports/1/up"}
+
+
+class Tool(Section):
+    variables: Seen[Map[Seen[str]]] = config("what it finds set", "made up", follows=("env/*",))
+
+
+class Environment(Section):
+    set: Seen[Map[Seen[str]]] = config("what is set", "made up")
+
+
+BOTH: dict[str, Probe[Section]] = {
+    "tool": Probe("tool", "host", Tool, _unread, 1.0, "border"),
+    "env": Probe("env", "host", Environment, _unread, 1.0, "border"),
+}
+
+
+def test_a_variable_follows_its_namesake_and_no_variable_that_merely_comes_before_it() -> None:
+    a, b = (
+        state_of(
+            {
+                "tool": Tool(variables=Map({"ALGO": algorithm})),
+                "env": Environment(set=Map({"ALGO": algorithm, "AAA": algorithm})),
+            }
+        )
+        for algorithm in ("Ring", "Tree")
+    )
+    found = {change.text: change.follows for change in compare(a, b, known=BOTH.get).changes}
+    assert found == {"env/AAA": None, "env/ALGO": None, "tool/ALGO": "env/ALGO"}
