@@ -14,6 +14,7 @@ import msgspec
 from fingerprint.diff.changes import Change, NotKnown, Paired, Unsteady, Verdict
 from fingerprint.diff.documents import changed_parts
 from fingerprint.diff.known import UNIT_FACTS, holds_devices, waiting
+from fingerprint.diff.owned import package_of
 from fingerprint.diff.pairing import SectionPair, device_depth, keys_of_b, under_key_of_a, under_keys_of
 from fingerprint.diff.retired import NEWLY, NO_LONGER, following_releases, is_retired, is_up_to_the_reporter
 from fingerprint.diff.settling import TOO_FEW, Settled, Told, settled
@@ -217,11 +218,16 @@ class _Walk:
         return next((theirs for theirs, ours in keys_of_b(self.pairing).items() if ours == name), name)
 
     def _fact(self, d: Difference) -> Fact:
-        """What others lost by a lost device is its consequence, and what another unit brought is that of the swap."""
+        """What others lost by a lost device is its consequence, what another unit brought that of the swap, and what a
+        package brought that of another release or build of it."""
         leaders = [item for item in self.lost if item[-1] in d.names[1:] and not is_below(d.names, [item])]
         leaders += self._another_unit(d) if d.fact.kind == "identity" else []
-        follows = (str(self.key.path(item)) for item in leaders)
-        return msgspec.structs.replace(d.fact, follows=(*d.fact.follows, *follows)) if leaders else d.fact
+        follows = (*(str(self.key.path(item)) for item in leaders), *self._package(d))
+        return msgspec.structs.replace(d.fact, follows=(*d.fact.follows, *follows)) if follows else d.fact
+
+    def _package(self, d: Difference) -> tuple[str, ...]:
+        items = (value_at(side, names) for side in (self.right, self.left) for names in (d.names, d.names[:-1]))
+        return next((globs for item in items if (globs := package_of(item))), ())
 
     def _another_unit(self, d: Difference) -> list[Names]:
         """The facts, before this one, by which the slot is known to have another unit."""

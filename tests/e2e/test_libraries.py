@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Cli
+from tests.e2e.test_mapped import nccl
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import Environment
 
@@ -71,6 +72,26 @@ def test_what_changed_is_the_one_suspect(
     change: Callable[[Environment], None], suspect: str, fingerprint: Cli, venv: Environment
 ) -> None:
     assert the_suspect(answer(fingerprint, venv, change)) == f"libraries/main/{suspect}"
+
+
+def test_another_wheel_is_one_suspect_with_the_library_that_the_server_mapped_of_it(
+    fingerprint: Cli, venv: Environment
+) -> None:
+    """Built anew under the same version."""
+    where = venv.site / "nvidia/nccl/lib"
+    for name, release in (("A", "2.27.3"), ("B", "2.28.9")):
+        where.mkdir(parents=True, exist_ok=True)
+        (where / "libnccl.so.1").unlink(missing_ok=True)
+        library = Path(nccl(where, release))
+        venv.install("nvidia_nccl_cu12", "2.27.3", INSTALLER="pip\n")
+        with (venv.site / "nvidia_nccl_cu12-2.27.3.dist-info/RECORD").open("a") as record:
+            row = [str(library.relative_to(venv.site)), f"sha256={release}", str(library.stat().st_size)]
+            record.write(",".join(row) + "\n")
+        load = f"import ctypes, time; ctypes.CDLL({str(library)!r}); time.sleep(1.2)"
+        fingerprint("run", "--name", name, "--", str(venv.python), "-c", load)
+    diff = fingerprint.diff("A", "B")
+    assert the_suspect(diff) == "libraries/main/packages/nvidia-nccl-cu12/record"
+    assert "mapped/main/libraries/libnccl/version" in diff["suspects"][0]["consequences"]
 
 
 @pytest.mark.parametrize(("options", "edited"), [((), None), (("--deep",), ["requests/__init__.py"])])
