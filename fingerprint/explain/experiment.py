@@ -12,7 +12,7 @@ from fingerprint.explain.reach import subject_of
 from fingerprint.words import clean, quantity
 
 # `renice -n 0 -p PID`: whoever restores it knows which process.
-_TO_FILL_IN = re.compile(r"\b[A-Z]{3,}\b")
+_TO_FILL_IN = re.compile(r"\b(CGROUP|COMMAND|CPUS|FROM|IMAGE|PID|PRIORITY|TO|WEIGHT)\b")
 _BY_ITSELF: Mapping[Phase, str] = {
     "decode step": "plain decoding, without speculation",
     "verify step": "the verify step",

@@ -37,6 +37,8 @@ _COMMANDS_SHOWN = 4
 _OF_ONE = "nvidia-smi -i {key} "
 """Without -i it is about all GPUs."""
 _QUOTIENT = re.compile(r"\$\(\((\d+) / (\d+)\)\)")
+_CAPITALS = re.compile(r"\$\(echo (\w+) \| tr a-z A-Z\)")
+_CHOICE = re.compile(r"\$\(\[ (\w+) = (\w+) \] && echo (\w+) \|\| echo (\w+)\)")
 
 
 def suspect_of(
@@ -155,8 +157,10 @@ def _valued(template: str, value: str) -> str:
 
 
 def _computed(command: str) -> str:
-    """A quotient of two numbers as what it comes to."""
-    return _QUOTIENT.sub(lambda found: str(int(found[1]) // int(found[2])), command)
+    """What a shell would work out of constants, as what it comes to."""
+    command = _QUOTIENT.sub(lambda found: str(int(found[1]) // int(found[2])), command)
+    command = _CAPITALS.sub(lambda found: found[1].upper(), command)
+    return _CHOICE.sub(lambda found: found[3] if found[1] == found[2] else found[4], command)
 
 
 def _settable(value: Any) -> str | None:

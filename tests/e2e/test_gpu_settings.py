@@ -154,7 +154,7 @@ def test_ecc_that_was_switched_off(gpu_host: MakeHost) -> None:
     assert told.with_it == {"gpu/*/ecc/mode_pending"}
     [restore] = [suspect["restore"] for suspect in told.json["suspects"]]
     command, _, remark = restore.partition(" # ")
-    assert command == "nvidia-smi -e $(echo enabled | tr a-z A-Z)"
+    assert command == "nvidia-smi -e ENABLED"
     assert remark == "takes effect at the next reset or reboot", "and hides no command behind it"
 
 

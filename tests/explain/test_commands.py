@@ -1,5 +1,6 @@
 """The commands that a suspect names: how to look at it, and how to set it back."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,15 +9,18 @@ from msgspec.structs import replace
 
 from fingerprint.catalog import facts
 from fingerprint.diff.changes import Change, Folded
+from fingerprint.explain.experiment import command
 from fingerprint.explain.suspects import check, restore
 from fingerprint.places import place_of
 from fingerprint.snapshot import Key
 from probes.cpu import Cpu
+from probes.gpu import Gpus
 from probes.kit.facts import Section
 from probes.libraries.sections import Libraries
 from probes.process.sections import Process
+from tests.report.cases import suspect
 
-OF: Mapping[str, type[Section]] = {"process": Process, "libraries": Libraries, "cpu": Cpu}
+OF: Mapping[str, type[Section]] = {"process": Process, "libraries": Libraries, "cpu": Cpu, "gpu": Gpus}
 FOLDERS = ("/fd", "/cache", "/cpuidle", "/cpufreq", "/powercap", "/vulnerabilities", "/intel_uncore_frequency")
 
 
@@ -25,7 +29,8 @@ def changed(area: str, names: str, before: Any = 1, after: Any = 2) -> Folded:
     place = place_of(OF[area], parts)
     assert place is not None
     change = Change(
-        key=Key(area, "" if area == "cpu" else "main"), names=parts, pattern=parts, item=(*parts, "")[1],
+        key=Key(area, "" if area in ("cpu", "gpu") else "main"), names=parts, pattern=parts,
+        item=(*parts, "")[area != "gpu"],
         fact=place.fact, verdict="changed", before=before, after=after,
     )  # fmt: skip
     return Folded(first=change, changes=(change,), text=str(change.path), on="")
@@ -36,6 +41,24 @@ def test_a_limit_is_set_back_as_prlimit_takes_it() -> None:
     assert restore(folded) == "prlimit --memlock=8388608:unlimited COMMAND"
 
 
+@pytest.mark.parametrize(
+    ("names", "before", "told"),
+    [
+        ("0/mig/mode_current", "disabled", "nvidia-smi -i 0 -mig DISABLED # some products want a reset afterwards"),
+        ("0/ecc/mode_current", "enabled", "nvidia-smi -i 0 -e ENABLED # takes effect at the next reset or reboot"),
+        ("0/power_limit", 600_000, "nvidia-smi -i 0 -pl 600"),
+    ],
+)
+def test_a_command_holds_no_sum_that_is_left_to_the_shell(names: str, before: Any, told: str) -> None:
+    assert restore(changed("gpu", names, before)) == told
+
+
+def test_what_a_module_is_loaded_with_is_told_as_the_module_takes_it() -> None:
+    told = restore(changed("gpu", "0/gsp/mode_current", "disabled", "enabled"))
+    assert told is not None
+    assert told.startswith("echo options nvidia NVreg_EnableGpuFirmware=0 > ")
+
+
 def test_a_package_is_set_back_without_those_that_it_would_bring_along() -> None:
     assert restore(changed("libraries", "packages/torch/version", "2.9.0", "2.10.0")) == (
         "pip install --no-deps torch==2.9.0"
@@ -43,7 +66,7 @@ def test_a_package_is_set_back_without_those_that_it_would_bring_along() -> None
 
 
 @pytest.mark.parametrize(
-    ("area", "names", "command"),
+    ("area", "names", "told"),
     [
         ("process", "cwd", "readlink /proc/PID/cwd"),
         ("process", "interpreter/path", "readlink /proc/PID/exe"),
@@ -51,8 +74,8 @@ def test_a_package_is_set_back_without_those_that_it_would_bring_along() -> None
         ("cpu", "mitigations/meltdown", "grep -r . /sys/devices/system/cpu/vulnerabilities"),
     ],
 )
-def test_a_link_and_a_folder_are_not_looked_at_by_cat(area: str, names: str, command: str) -> None:
-    assert check(changed(area, names)) == command
+def test_a_link_and_a_folder_are_not_looked_at_by_cat(area: str, names: str, told: str) -> None:
+    assert check(changed(area, names)) == told
 
 
 def test_no_fact_is_said_to_be_read_by_cat_where_that_shows_nothing() -> None:
@@ -62,3 +85,11 @@ def test_no_fact_is_said_to_be_read_by_cat_where_that_shows_nothing() -> None:
         first = replace(folded.first, fact=replace(folded.first.fact, source=fact.source))
         told = check(replace(folded, first=first))
         assert not told.startswith("cat ") or not told.endswith((*FOLDERS, "/exe", "/cwd", "/dev/kmsg")), fact.path
+
+
+def test_a_command_with_a_word_to_fill_in_is_none_to_run_as_it_stands() -> None:
+    """Of every fact there is: what is written in capitals stands for something that only the reader knows."""
+    for fact in facts():
+        template = fact.restore.partition(" # ")[0]
+        if re.search(r"\b[A-Z]{2,}\b", template.replace("tr a-z A-Z", "")):
+            assert command(suspect(1, fact.path, 1, 2, restore=template)) == "", fact.path
