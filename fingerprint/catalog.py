@@ -14,6 +14,7 @@ import msgspec
 
 from fingerprint.sections import declared, is_one_collection, section_types
 from fingerprint.snapshot import Outcome, Provenance
+from fingerprint.sources import LOOKED_AT
 from probes.kit.facts import Fact, Kind, Section, Settled
 from probes.kit.paths import FactPath, parse_glob
 from probes.kit.probe import Of, Probe, discover
@@ -208,6 +209,8 @@ def _check(fact: CatalogFact) -> str:
     if file is None:
         return f"as its source tells: {fact.source}"
     path = file.group()
+    if path in LOOKED_AT:
+        return LOOKED_AT[path]
     return f"grep -sH -d skip '' {path} {path}/*" if fact.type.startswith("Map[") else f"grep -H '' {path}"
 
 

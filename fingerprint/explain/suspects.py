@@ -10,27 +10,12 @@ from fingerprint.explain.contract import Beside, ChangedFact, Suspect
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
+from fingerprint.sources import ENVIRON, LOOKED_AT
 from fingerprint.words import moment
 from probes.kit.facts import Gap, Map, Redacted, Section
 
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
-ENVIRON = "/proc/PID/environ"
-CMDLINE = "/proc/PID/cmdline"
-_SYS_CPU = "/sys/devices/system/cpu"
-_LOOKED_AT: Mapping[str, str] = {
-    "/proc/PID/cwd": "readlink /proc/PID/cwd",
-    "/proc/PID/exe": "readlink /proc/PID/exe",
-    "/proc/PID/fd": "ls -l /proc/PID/fd",
-    "/dev/kmsg": "dmesg",
-    "/sys/class/powercap": "ls /sys/class/powercap",
-    f"{_SYS_CPU}/cpufreq": f"ls {_SYS_CPU}/cpufreq",
-    f"{_SYS_CPU}/intel_uncore_frequency": f"ls {_SYS_CPU}/intel_uncore_frequency",
-    f"{_SYS_CPU}/cpuN/cache": f"ls {_SYS_CPU}/cpu0/cache",
-    f"{_SYS_CPU}/cpuN/cpuidle": f"ls {_SYS_CPU}/cpu0/cpuidle",
-    f"{_SYS_CPU}/vulnerabilities": f"grep -r . {_SYS_CPU}/vulnerabilities",
-}
-"""Sources that are links, folders, or a stream that never ends: cat shows none of them."""
 WELL = frozenset(("no", "none", "1"))  # of a need, that there is none; of what must fit, that it does
 _A_FILE = re.compile(r"/[\w./+:@-]+")
 _COMMANDS_SHOWN = 4
@@ -98,11 +83,9 @@ def check(folded: Folded) -> str:
     if source.startswith(NVML) and None in change.pattern:
         return _nvidia_smi(folded)
     if source == ENVIRON:
-        return f"tr '\\0' '\\n' < {ENVIRON} | grep {quote(f'^{change.names[-1]}=')}"
-    if source == CMDLINE:
-        return f"tr '\\0' ' ' < {CMDLINE}"
-    if source in _LOOKED_AT:
-        return _LOOKED_AT[source]
+        return f"{LOOKED_AT[ENVIRON]} | grep {quote(f'^{change.names[-1]}=')}"
+    if source in LOOKED_AT:
+        return LOOKED_AT[source]
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 

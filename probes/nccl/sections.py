@@ -12,7 +12,20 @@ _OTHERS = tuple(
     f"process/*/env/{name}" for name in "CUDA_* HIP_* UCX_* FI_* LD_* VLLM_* SGLANG_* SGL_* TRTLLM_*".split()
 )
 _ASKED = ("nccl/*/variables/*", "nccl/*/files/*/sha256", *_OWN, *_OTHERS, "process/*/flags/*")
-_MACHINE = ("gpu/**", "kernel/cmdline/*", "kernel/modules/**", "driver/**")
+_MACHINE = (
+    "gpu",
+    *(f"gpu/*/{name}/**" for name in "peers nvlink fabric mig".split()),
+    "gpu/*/pcie/link_*",
+    "gpu/*/memory/bar1_total",
+    *(f"kernel/cmdline/{name}" for name in "*iommu* pci pcie_*".split()),
+    *(f"kernel/modules/{name}" for name in "nvidia* nv_peer_mem gdrdrv ib_* mlx* bnxt_* efa irdma rdma_*".split()),
+    "kernel/modules/nvidia*/**",
+    "driver/module/version",
+    "driver/fabricmanager/**",
+    "driver/daemons/nvidia-fabricmanager/**",
+    "driver/confidential_computing/**",
+)
+"""What NCCL looks at before it chooses: who reaches whom, over what, and which drivers carry it."""
 _CHOSEN_BY = (*_ASKED, "nccl/*/log/version", *_MACHINE)
 
 

@@ -1,0 +1,22 @@
+"""How a place that facts come from is looked at where cat shows nothing of it: links, folders, an endless stream."""
+
+from collections.abc import Mapping
+
+ENVIRON = "/proc/PID/environ"
+CMDLINE = "/proc/PID/cmdline"
+_CPU = "/sys/devices/system/cpu"
+
+LOOKED_AT: Mapping[str, str] = {
+    ENVIRON: f"tr '\\0' '\\n' < {ENVIRON}",
+    CMDLINE: f"tr '\\0' ' ' < {CMDLINE}",
+    "/proc/PID/cwd": "readlink /proc/PID/cwd",
+    "/proc/PID/exe": "readlink /proc/PID/exe",
+    "/proc/PID/fd": "ls -l /proc/PID/fd",
+    "/dev/kmsg": "dmesg",
+    "/sys/class/powercap": "ls /sys/class/powercap",
+    f"{_CPU}/cpufreq": f"ls {_CPU}/cpufreq",
+    f"{_CPU}/intel_uncore_frequency": f"ls {_CPU}/intel_uncore_frequency",
+    f"{_CPU}/cpuN/cache": f"ls {_CPU}/cpu0/cache",
+    f"{_CPU}/cpuN/cpuidle": f"ls {_CPU}/cpu0/cpuidle",
+    f"{_CPU}/vulnerabilities": f"grep -r . {_CPU}/vulnerabilities",
+}
