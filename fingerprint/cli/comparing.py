@@ -17,12 +17,11 @@ HISTORY = 50
 
 
 def compared(
-    invocation: "Invocation", a: str | None, b: str | None, *, metric: str | None, vary: Sequence[str]
+    invocation: "Invocation", one: "Found", other: "Found", *, metric: str | None = None, vary: Sequence[str] = ()
 ) -> "Diff":
-    """The diff of two run arguments; of the last two runs of one benchmark without any. Raises Trouble."""
+    """The diff of two that were found. Raises Trouble."""
     from fingerprint.explain import explain
 
-    one, other = _both(invocation.stores, a, b)
     sides = told_apart(subject(one), subject(other))
     if metric is not None:
         _check_metric(metric, sides)
@@ -36,7 +35,8 @@ def _check_metric(name: str, sides: "Sequence[Subject]") -> None:
         raise Trouble(f"--metric {name} was measured in neither run: there are {', '.join(measured) or 'none'}")
 
 
-def _both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Found"]:
+def both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Found"]:
+    """What two run arguments mean; the last two runs of one benchmark without any. Raises Trouble."""
     if a is not None and b is not None:
         return stores.resolve(a), stores.resolve(b)
     if a is not None:

@@ -8,7 +8,10 @@ from fingerprint.cli.options import GLOB, RUN, TEXT, output_format
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
     from fingerprint.explain.compose import ExitOn
+    from fingerprint.explain.contract import Diff
+    from fingerprint.store import Found
 
 
 @click.command(
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
     examples="""\
 fingerprint diff run-A run-B
 fingerprint diff                         (the last two runs of one benchmark)
-fingerprint diff @good @ --format json""",
+fingerprint diff @good @ --format json
+fingerprint diff run-A run-B --format html > diff.html""",
     exits={
         "0": "nothing that lasts changed, and no metric is worse or better",
         "1": "something did (see --exit-on)",
@@ -31,23 +35,37 @@ fingerprint diff @good @ --format json""",
     "--exit-on", type=click.Choice(["any", "facts", "metrics", "nothing"]), default="any", show_default=True,
     help="What sets exit status 1.",
 )  # fmt: skip
-@output_format("text", "json")
+@output_format("text", "json", "markdown", "html")
 def command(
     a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: "ExitOn", form: str
 ) -> int:
     """Say what changed between two runs: suspects first, then what is ruled out, and what is not known."""
-    from fingerprint.cli.comparing import compared
+    from fingerprint.cli.comparing import both, compared
     from fingerprint.cli.invocation import Invocation
     from fingerprint.explain import exit_status
 
     invocation = Invocation()
-    diff = compared(invocation, a, b, metric=metric, vary=vary)
+    found = both(invocation.stores, a, b)
+    diff = compared(invocation, *found, metric=metric, vary=vary)
+    click.echo(_printed(invocation, diff, found, form), nl=False, color=invocation.color)
+    return exit_status(diff, exit_on)
+
+
+def _printed(invocation: "Invocation", diff: "Diff", found: "tuple[Found, Found]", form: str) -> str:
     if form == "json":
         from fingerprint.report.json import render as as_json
 
-        click.echo(as_json(diff), nl=False)
-    else:
-        from fingerprint.report.text import render
+        return as_json(diff)
+    if form == "markdown":
+        from fingerprint.report.markdown import render_diff as as_markdown
 
-        click.echo(render(diff, width=invocation.width, color=invocation.color), nl=False, color=invocation.color)
-    return exit_status(diff, exit_on)
+        return as_markdown(diff)
+    if form == "html":
+        from fingerprint.cli.show import document_of
+        from fingerprint.report.html import render_diff as as_html
+
+        a, b = (document_of(invocation, side) for side in found)
+        return as_html(diff, a, b)
+    from fingerprint.report.text import render
+
+    return render(diff, width=invocation.width, color=invocation.color)

@@ -2,12 +2,13 @@
 
 import os
 import signal
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from fingerprint.cli.options import COMMAND, GLOB, TEXT
+from fingerprint.cli.options import COMMAND, GLOB, RUN, TEXT
 from fingerprint.cli.saying import say
 from fingerprint.cli.verb import Verb
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 fingerprint run --name run-A -- python serve.py --port 30000
 fingerprint run --name run-B --vary 'process/*/env/NCCL_*' -- ./bench.sh
 fingerprint run --name run-B --repeat 5 --metrics json:out.json#mean_ttft_ms -- ./bench.sh
+fingerprint run --name run-B --baseline @good --report fingerprint.json -- ./bench.sh
 fingerprint run --plan --repeat 5 -- ./bench.sh""",
     exits={
         "CMD's": "if a signal ended it, fingerprint ends by the same signal, which a shell shows as 128+n",
@@ -51,9 +53,15 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
     "--deep", is_flag=True, help="Hold every file of every Python package against its RECORD.  [default: deep]"
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
+@click.option(
+    "--report", metavar="FILE", type=TEXT, help="Write the run, and its diff against --baseline, as one JSON document."
+)
+@click.option("--baseline", metavar="RUN", type=RUN, help="What --report compares with, as it is when CMD starts.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=COMMAND)
-def command(quiet: bool, repeat: int, only_plan: bool, deep: bool, **asked: Any) -> NoReturn:
+def command(
+    quiet: bool, repeat: int, only_plan: bool, deep: bool, report: str | None, baseline: str | None, **asked: Any
+) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
@@ -65,13 +73,31 @@ def command(quiet: bool, repeat: int, only_plan: bool, deep: bool, **asked: Any)
     plan = _plan(invocation, Asked(**asked), collecting.streams)
     if only_plan:
         _tell_plan(invocation, plan.benchmark, repeat)
-    finished = _attempt(invocation, plan, collecting, quiet)
+    write_report = _reporting(invocation, report, baseline)
+    finished, *ids = _attempt(invocation, plan, collecting, quiet)
     for _ in range(repeat - 1):
         if finished.ended.exit_status != 0 or finished.told:
             say(f"{plan.name} is not repeated: {plan.argv[0]} did not end with 0")
             break
-        finished = _attempt(invocation, plan, collecting, quiet)
+        finished, run_id = _attempt(invocation, plan, collecting, quiet)
+        ids.append(run_id)
+    write_report(ids)
     leave(finished.ended)
+
+
+def _reporting(invocation: "Invocation", file: str | None, baseline: str | None) -> Callable[[Sequence[str]], None]:
+    """What writes the report, given the ids of the attempts. Raises Trouble before the command starts."""
+    if file is None and baseline is None:
+        return lambda _ids: None
+    from fingerprint.cli.reporting import asked, write
+
+    report = asked(invocation, file, baseline)
+
+    def written(ids: Sequence[str]) -> None:
+        if trouble := write(invocation, report, ids):
+            say(trouble)
+
+    return written
 
 
 def _tell_plan(invocation: "Invocation", benchmark: str, starts: int) -> NoReturn:
@@ -92,13 +118,14 @@ class Asked(NamedTuple):
     cmd: tuple[str, ...]
 
 
-def _attempt(invocation: "Invocation", plan: "Plan", collecting: "Collecting", quiet: bool) -> "Finished":
-    """One start, recorded. Where nothing can be recorded CMD runs in our place, and this does not return."""
+def _attempt(invocation: "Invocation", plan: "Plan", collecting: "Collecting", quiet: bool) -> "tuple[Finished, str]":
+    """One start, recorded, and the run's id. Where nothing can be recorded CMD runs in our place, and this does not
+    return."""
     from fingerprint.runs.session import NotRun
 
     collecting.expect()
     try:
-        finished, troubles = _recorded(invocation, plan, collecting)
+        finished, run_id, troubles = _recorded(invocation, plan, collecting)
     except NotRun as why:
         _run_unrecorded(plan, why)
     if not finished.ended.started:
@@ -107,7 +134,7 @@ def _attempt(invocation: "Invocation", plan: "Plan", collecting: "Collecting", q
         say(trouble)
     if not troubles and not quiet:
         say(f"recorded {plan.name} (see: fingerprint show {plan.name})")
-    return finished
+    return finished, run_id
 
 
 def _end_by_control_c() -> None:
@@ -141,8 +168,8 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
     )
 
 
-def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") -> "tuple[Finished, list[str]]":
-    """The finished run, and what went wrong with its record or its results. Raises NotRun."""
+def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") -> "tuple[Finished, str, list[str]]":
+    """The finished run, its id, and what went wrong with its record or its results. Raises NotRun."""
     from fingerprint.cli.recording import means_of
     from fingerprint.runs.session import NotRun, run
 
@@ -155,7 +182,7 @@ def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") 
     try:
         finished = run(plan, means)
         troubles = _collected(invocation, collecting, finished, journal)
-        return finished, [*filter(None, [journal.trouble or finished.unwritten]), *troubles]
+        return finished, journal.run_id, [*filter(None, [journal.trouble or finished.unwritten]), *troubles]
     finally:
         with suppress(Exception):  # all is written, and the command's status is to be passed on
             held.close()

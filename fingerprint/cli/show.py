@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     examples="""\
 fingerprint show run-A
 fingerprint show @ --facts 'process/main/env/*'
-fingerprint show 01JD5X --format json""",
+fingerprint show 01JD5X --format json
+fingerprint show @ --format html > run.html""",
 )
 @click.argument("what", type=RUN)
 @click.option("--facts", type=GLOB, help="List these facts with their values, e.g. 'cpu/**'.")
-@output_format("text", "json")
+@output_format("text", "json", "markdown", "html")
 def command(what: str, facts: str | None, form: str) -> None:
     """Print a run or a snapshot: how it went, what is odd in it, what was read, what was not."""
     from fingerprint.cli.invocation import Invocation
@@ -33,9 +34,18 @@ def command(what: str, facts: str | None, form: str) -> None:
 
 
 def printed(invocation: "Invocation", found: "Found", facts: str | None, form: str) -> str:
+    """facts: a glob of those to list, in text alone."""
     document = document_of(invocation, found)
     if form == "json":
         return json.dumps(document, indent=2) + "\n"
+    if form == "markdown":
+        from fingerprint.report.markdown import render as as_markdown
+
+        return as_markdown(document)
+    if form == "html":
+        from fingerprint.report.html import render as as_html
+
+        return as_html(document)
     if document["schema"] == "fingerprint.snapshot/1":
         from fingerprint.report.snapshot import render
     else:
