@@ -55,6 +55,7 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
         argv=redacted,
         cwd=cwd,
         called=first(redacted),
+        files=host,
         search=search,
         imports=env.get("PYTHONPATH", ""),
     )

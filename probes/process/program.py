@@ -12,7 +12,6 @@ from probes.kit.pythons import environment, version
 from probes.process.sections import Interpreter, Program, Text
 
 _COMPILED = Gap("absent", "the program is the executable itself")
-_ELSEWHERE = Gap("not_observable", "the process has a file system of its own")
 
 
 class Started(NamedTuple):
@@ -22,7 +21,7 @@ class Started(NamedTuple):
     file        where the executable's bytes are read, e.g. /proc/PID/exe
     search      PATH of its environment; imports: PYTHONPATH
     called      argv[0], of an ancestor where a title stands in its place
-    shared      whether its paths mean the same files to us
+    files       the host as the process sees its files
     """
 
     executable: Seen[str]
@@ -30,9 +29,9 @@ class Started(NamedTuple):
     argv: Seen[tuple[Text, ...]]
     cwd: Seen[str]
     called: Seen[Text]
+    files: Host
     search: str = ""
     imports: str = ""
-    shared: bool = True
 
 
 class Described(NamedTuple):
@@ -55,8 +54,8 @@ def described(host: Host, started: Started) -> Described:
         return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv, argv)
     at = script_at(known.family, argv)
     options = () if at is None else tuple(argv[1:at])
-    script = _script(host, started, argv, at)
-    program = Program(path=script, sha256=then(script, lambda path: _bytes_of(host, started, path)))
+    script = _script(started, argv, at)
+    program = Program(path=script, sha256=then(script, started.files.sha256))
     line = _line(argv[1:] if at is None else argv[at + 1 :])
     return Described(program, _interpreter(host, started, known, options), then(argv, first), *line)
 
@@ -69,68 +68,61 @@ def first(argv: tuple[Text, ...]) -> Text:
     return argv[0] if argv else ""
 
 
-def _bytes_of(host: Host, started: Started, path: str) -> Seen[str]:
-    return host.sha256(path) if started.shared else _ELSEWHERE
-
-
-def _script(host: Host, started: Started, argv: Sequence[Text], at: int | None) -> Seen[str]:
+def _script(started: Started, argv: Sequence[Text], at: int | None) -> Seen[str]:
     if at is None:
-        return _module(host, started, argv)
+        return _module(started, argv)
     word = argv[at]
     if isinstance(word, Redacted):
         return Gap("not_observable", "the script's name looks like a secret and was redacted")
     path = word if word.startswith("/") else then(started.cwd, lambda cwd: absolute(word, cwd))
-    return then(path, lambda there: _seen_file(host, started, there))
+    return then(path, lambda there: _seen_file(started.files, there))
 
 
-def _seen_file(host: Host, started: Started, path: str) -> Seen[str]:
+def _seen_file(files: Host, path: str) -> Seen[str]:
     """The path itself, unless it is relative to a folder that the process has left since."""
-    if not started.shared or is_file(host, path):
+    info = files.stat(path)
+    if is_file(files, path) or (isinstance(info, Gap) and info.code != "absent"):
         return path
     return Gap("not_observable", f"no file {path}: the process has left the folder that its argument is relative to")
 
 
-def _module(host: Host, started: Started, argv: Sequence[Text]) -> Seen[str]:
+def _module(started: Started, argv: Sequence[Text]) -> Seen[str]:
     module = module_of(argv)
     if module is None:
         return Gap("absent", "no script: the code stands in the arguments or came by standard input")
-    if not started.shared:
-        return _ELSEWHERE
     place = module.replace(".", "/")
-    for folder in _import_folders(host, started):
+    for folder in _import_folders(started):
         for tail in (f"{place}/__main__.py", f"{place}.py"):
-            if is_file(host, f"{folder}/{tail}"):
+            if is_file(started.files, f"{folder}/{tail}"):
                 return f"{folder}/{tail}"
     return Gap("not_observable", f"module {module} lies in none of the folders that can be told from outside")
 
 
-def _import_folders(host: Host, started: Started) -> list[str]:
+def _import_folders(started: Started) -> list[str]:
     """The first entries of sys.path: the working directory, PYTHONPATH, the environment's site-packages."""
     folders = [] if isinstance(started.cwd, Gap) else [started.cwd]
     folders += [folder for folder in started.imports.split(":") if folder.startswith("/")]
-    home = _environment(host, started)
+    home = _environment(started)
     if isinstance(home, Gap):
         return folders
-    versions = host.names(f"{home}/lib")
+    versions = started.files.names(f"{home}/lib")
     kept = () if isinstance(versions, Gap) else versions
     return folders + [f"{home}/lib/{name}/site-packages" for name in kept if name.startswith("python3")]
 
 
 def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple[Text, ...]]) -> Interpreter:
     python = known.family == "python"
-    prefix = _environment(host, started) if python else Gap("absent", "only Python has environments")
+    prefix = _environment(started) if python else Gap("absent", "only Python has environments")
     return Interpreter(
         environment=prefix,
         path=started.executable,
         sha256=host.sha256(started.file),
-        version=version(host, prefix, known),
+        version=version(started.files, prefix, known),
         options=options,
     )
 
 
-def _environment(host: Host, started: Started) -> Seen[str]:
-    if not started.shared:
-        return _ELSEWHERE
+def _environment(started: Started) -> Seen[str]:
     if isinstance(started.called, Gap) or isinstance(started.executable, Gap):
         return started.called if isinstance(started.called, Gap) else started.executable
-    return environment(host, started.executable, started.called, started.search, started.cwd)
+    return environment(started.files, started.executable, started.called, started.search, started.cwd)

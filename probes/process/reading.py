@@ -54,39 +54,44 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
     cwd = host.link(f"/proc/{pid}/cwd")
     executable = host.link(f"/proc/{pid}/exe")
     if isinstance(executable, Gap) and executable.code == "absent":
-        return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED, ENDED)
+        return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED, ENDED, host)
     started = Started(
         executable=then(executable, lambda path: path.removesuffix(" (deleted)")),
         file=f"/proc/{pid}/exe",
         argv=argv,
         cwd=cwd,
         called=then(executable, lambda path: then(argv, lambda words: first(untitled(host, pid, path, words)))),
+        files=host.within(pid),
         search=in_clear(environ, "PATH"),
         imports=in_clear(environ, "PYTHONPATH"),
-        shared=_shares_files(host, pid),
     )
     return sorted_variables(environ), started
 
 
-def _shares_files(host: Host, pid: int) -> bool:
-    """Whether the process's paths mean the same files to us: same mount namespace, and no chroot. Where that is
-    denied, so are the paths."""
-    ours, theirs = ([host.link(f"/proc/{who}/{link}") for link in ("ns/mnt", "root")] for who in ("self", pid))
-    return ours == theirs or any(isinstance(link, Gap) for link in theirs)
-
-
 def _git(host: Host, target: Target, program: Seen[str], started: Started) -> Git:
-    """Of a descendant only where its tree is not its parent's: the same tree is read once, at the top."""
-    if not started.shared:
-        elsewhere = Gap("not_observable", "the process has a file system of its own")
-        return Git(root=elsewhere, commit=elsewhere, branch=elsewhere, dirty=elsewhere)
+    """Of a descendant only where its tree is not its parent's: the same tree is read once, at the top. In a file system
+    of the process's own no git is run: there is the commit, and not what differs from it."""
     around = places(program, started.cwd)
     if not around and isinstance(started.cwd, Gap):
         return Git(root=started.cwd, commit=started.cwd, branch=started.cwd, dirty=started.cwd)
-    files = host.within(target.pid)
-    if "." in target.name and _root(files, around) == _root(files, _places_of_parent(host, target.pid)):
+    if "." in target.name and _is_the_parents(host, target.pid, started.files, around):
         return Git()
-    return Git(**git(files, around)._asdict())
+    return Git(**git(started.files, around)._asdict())
+
+
+def _is_the_parents(host: Host, pid: int, files: Host, around: list[str]) -> bool:
+    """Whether both are in one tree, or in none."""
+    parent = then(stat(host, pid), lambda seen: seen.parent)
+    if isinstance(parent, Gap):
+        return _root(files, around) is None
+    _, above = _started(host, parent)
+    theirs = places(described(host, above).program.path, above.cwd)
+    return _place(host, pid) == _place(host, parent) and _root(files, around) == _root(above.files, theirs)
+
+
+def _place(host: Host, pid: int) -> list[Seen[str]]:
+    """Equal for processes whose paths mean the same files."""
+    return [host.link(f"/proc/{pid}/{link}") for link in ("ns/mnt", "root")]
 
 
 def places(program: Seen[str], cwd: Seen[str]) -> list[str]:
@@ -97,14 +102,6 @@ def places(program: Seen[str], cwd: Seen[str]) -> list[str]:
 
 def _root(host: Host, places: list[str]) -> str | None:
     return next((tree.root for tree in (tree_of(host, place) for place in places) if tree), None)
-
-
-def _places_of_parent(host: Host, pid: int) -> list[str]:
-    parent = then(stat(host, pid), lambda seen: seen.parent)
-    if isinstance(parent, Gap):
-        return []
-    _, started = _started(host, parent)
-    return places(described(host, started).program.path, started.cwd)
 
 
 def granted(host: Host, pid: int) -> Process:

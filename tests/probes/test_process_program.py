@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from probes.kit.redact import Redactor
 from probes.process import Process, given
 from probes.process.variables import in_clear
 from tests.probes.children import KEY, changes, read, running
+from tests.probes.test_process_git import git
 
 
 @pytest.fixture
@@ -179,19 +181,28 @@ def test_what_a_plain_user_may_not_read_of_another_is_denied(host: Host) -> None
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a mount namespace")
-def test_files_of_another_mount_namespace_are_not_mistaken_for_ours(host: Host, tmp_path: Path) -> None:
-    script = tmp_path / "serve.sh"
-    script.write_text("sleep 60; :\n")
-    try:
-        subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no mount namespace can be made here")
-    with running(("unshare", "-m", "sh", str(script))) as pid:
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("git"), reason="needs git, and root to make a namespace")
+def test_program_and_commit_are_those_of_the_processs_own_file_system(host: Host, tmp_path: Path) -> None:
+    ours, theirs = (committed(tmp_path / name, f"# {name}\nsleep 60; :\n") for name in ("ours", "theirs"))
+    mounting = 'mount --bind "$0" "$1" && cd "$1" && exec sh serve.sh'
+    with running(("unshare", "-m", "sh", "-c", mounting, str(tmp_path / "theirs"), str(tmp_path / "ours"))) as pid:
         seen = read(host, pid)
-    assert seen.program.path == str(script)
-    assert seen.program.sha256 == seen.git.commit == Gap("not_observable")
+    assert seen.program.path == f"{tmp_path}/ours/serve.sh"
+    assert seen.program.sha256 == sha256((tmp_path / "theirs/serve.sh").read_bytes()).hexdigest()
+    assert (seen.git.root, seen.git.commit) == (f"{tmp_path}/ours", theirs)
+    assert theirs != ours
+    assert seen.git.dirty == Gap("not_observable"), "git is not run on what others control"
     assert isinstance(seen.interpreter.sha256, str)  # read through /proc/PID/exe
+
+
+def committed(folder: Path, script: str) -> str:
+    """The commit of a new tree that holds the script."""
+    folder.mkdir()
+    (folder / "serve.sh").write_text(script)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+    return git(folder, "rev-parse", "HEAD")
 
 
 def as_nobody(ask: Callable[[], Process]) -> Process:
