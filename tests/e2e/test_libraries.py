@@ -1,6 +1,7 @@
 """One thing changed in the environment of a Python between two runs: it is the first suspect, alone."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from tests.e2e.conftest import Cli
 from tests.e2e.test_mapped import nccl
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import Environment
+from tests.probes.test_process_git import git
 
 SERVER = ("-c", "import time; time.sleep(1.2)")
 
@@ -72,6 +74,26 @@ def test_what_changed_is_the_one_suspect(
     change: Callable[[Environment], None], suspect: str, fingerprint: Cli, venv: Environment
 ) -> None:
     assert the_suspect(answer(fingerprint, venv, change)) == f"libraries/main/{suspect}"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_an_editable_tree_at_another_commit(fingerprint: Cli, venv: Environment, tmp_path: Path) -> None:
+    tree = tmp_path / "engine"
+    tree.mkdir()
+    (tree / "engine.py").write_text("a = 1\n")
+    git(tree, "init", "-q")
+    git(tree, "add", ".")
+    git(tree, "commit", "-q", "-m", "first")
+    url = {"url": f"file://{tree}", "dir_info": {"editable": True}}
+    venv.install("sglang", "0.5.3", direct_url_json=json.dumps(url))
+
+    def commit_again(_: Environment) -> None:
+        (tree / "engine.py").write_text("a = 2\n")
+        git(tree, "commit", "-q", "-a", "-m", "second")
+
+    diff = answer(fingerprint, venv, commit_again)
+    assert the_suspect(diff) == "libraries/main/origins/sglang/tree/commit"
+    assert diff["suspects"][0]["after"] == git(tree, "rev-parse", "HEAD")
 
 
 def test_another_wheel_is_one_suspect_with_the_library_that_the_server_mapped_of_it(
