@@ -8,6 +8,10 @@ from probes.kit.facts import Redacted
 from probes.kit.paths import FactPath
 
 
+_NAMED = frozenset(("libraries",))
+"""Areas of packages: two that went from 2.5.1 to 2.6.0 are no two devices, and each name tells what none stands for."""
+
+
 def fold_alike(changes: Sequence[Change], ends: Sequence[int], targets: Mapping[str, int]) -> list[Folded]:
     """Changes of one pattern with the same before and after become one; of other parts, and of what cannot be
     compared, also those whose values differ. `targets`: how many targets each area has in both runs."""
@@ -31,7 +35,8 @@ def _likeness(change: Change) -> Hashable:
         return change.key.area, target, change.pattern, change.verdict
     if change.verdict == "not comparable":
         return change.key.area, target, _hidden(change), change.verdict, change.says
-    return change.key.area, target, change.pattern, change.verdict, repr(change.before), repr(change.after)
+    place = change.names if change.key.area in _NAMED else change.pattern
+    return change.key.area, target, place, change.verdict, repr(change.before), repr(change.after)
 
 
 def _hidden(change: Change) -> Hashable:

@@ -86,7 +86,8 @@ def _phases(suspect: Suspect) -> frozenset[Phase]:
 
 
 def _told(suspect: Suspect) -> frozenset[Phase]:
-    """Those that it should move: other code, or another amount of work, can move any phase and need move none."""
+    """Those that it should move: other code, kernels or work can move any phase, and a transfer need move by none."""
     rules = [rule(name) for name in suspect.rules]
     moves = [(one, resource) for one in rules for resource in one.moves if resource not in ("code", "workload")]
-    return frozenset(phase for one, resource in moves for phase in phases_of(one) if phase in SERVES[resource])
+    found = ((phase, resource) for one, resource in moves for phase in phases_of(one) if phase in SERVES[resource])
+    return frozenset(phase for phase, resource in found if (phase, resource) != ("transfer", "kernel choice"))

@@ -10,6 +10,7 @@ from fingerprint.diff.changes import Unsteady
 from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Reading, reading_of
 from probes.kit.facts import Document, Gap, Map, Redacted
+from probes.libraries.sections import Libraries, Package
 from tests.diff.made_up import Device, Links, Made, Task, known, made, state_of
 
 
@@ -299,3 +300,15 @@ def test_a_fact_that_changed_while_one_run_ran_is_said_with_both_values() -> Non
     assert changes.ruled_out == {"made": 1}
     alike = compared(b, b).changes
     assert [(c.first.context, c.first.says) for c in alike] == [(True, "it changed alike in both runs")]
+
+
+def test_two_packages_of_one_version_are_two_changes() -> None:
+    """`libraries/*/packages/*/version 2.5.1 -> 2.6.0` would tell nobody that it is torch."""
+    a, b = (
+        state_of(
+            {"libraries": Libraries(packages=Map({name: Package(version=version) for name in ("torch", "vision")}))}
+        )
+        for version in ("2.5.1", "2.6.0")
+    )
+    found = [change.text for change in compare(a, b).changes]
+    assert found == ["libraries/packages/torch/version", "libraries/packages/vision/version"]
