@@ -115,6 +115,12 @@ class Relay:
             del self._windows[number]
         return tuple(number for number, window in closed.items() if window.alone or apart)
 
+    def stop_answered(self) -> None:
+        """The command has stopped. A witness that was stopped before it could tell of SIGTSTP tells after SIGCONT, too
+        late: until then the signal would look as if it had reached us alone, and would stop the command again."""
+        self.stop_asked = -math.inf
+        self._windows.pop(signal.SIGTSTP, None)
+
     def _arrived(self, number: int, now: float) -> None:
         if number == signal.SIGCHLD:
             return

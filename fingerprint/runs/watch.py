@@ -64,7 +64,7 @@ def _pass_signals(command: Watched[object], relay: Relay, now: float) -> None:
     # A shell gives the terminal back when its child stops. The command decides: it may catch SIGTSTP,
     # tidy the screen and stop later, or not at all.
     if command.stopped and now - relay.stop_asked < STOP_SECONDS:
-        relay.stop_asked = -math.inf
+        relay.stop_answered()
         stop_self(command.stopped)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from fingerprint.runs.record import Closed
+from fingerprint.runs.relay import MOMENT, Relay
 from tests.runs.conftest import CHECKOUT, Running, Starter, Terminal
 from tests.waiting import until
 
@@ -165,6 +166,18 @@ def test_a_job_stops_when_the_command_does_not_when_it_catches_control_z(
     on.expect("ready$ ")
     on.type("fg; echo status $?\n")
     on.expect("status 0")
+
+
+@pytest.mark.parametrize(("answered", "passed_on"), [(False, (signal.SIGTSTP,)), (True, ())])
+def test_a_stop_that_the_command_has_answered_is_not_passed_on_to_it(
+    answered: bool, passed_on: tuple[int, ...]
+) -> None:
+    with Relay() as relay:
+        os.kill(os.getpid(), signal.SIGTSTP)
+        assert relay.step(time.monotonic()) == ()
+        if answered:
+            relay.stop_answered()
+        assert relay.step(time.monotonic() + MOMENT) == passed_on
 
 
 def test_a_command_stopped_by_others_does_not_stop_us(start: Starter) -> None:
