@@ -13,6 +13,7 @@ from fingerprint.snapshot import Key, Reading, Snapshot
 from fingerprint.version import __version__
 from probes.kit.facts import Gap, GapCode, Seen, then
 from probes.kit.probe import areas, discover
+from probes.kit.user import WHOSE
 
 Level = Literal[
     "problem",  # something is wrong: what it costs is said
@@ -111,6 +112,7 @@ _MISFITS = {
         "install nvidia-fabricmanager of the driver's version, and restart it",
     ),
 }
+_ITS_USER = "let that user read it, if it is to be told: links of his are not followed to what only root may read"
 _PTRACE = "run as the process's own user, as root, or with CAP_SYS_PTRACE"
 
 
@@ -215,6 +217,8 @@ def _reason(key: Key, leaf: Leaf, is_root: bool) -> _Reason | None:
         return _Reason(str(key), "absent", "its file system is not mounted", mount) if mount else None
     if gap.code not in _LEVEL_OF:
         return None
+    if WHOSE in gap.detail:
+        return _Reason(str(key), gap.code, gap.detail, _ITS_USER)
     return _Reason(str(key), gap.code, gap.detail, _remedy(gap.code, leaf.fact.source, is_root))
 
 

@@ -1,27 +1,31 @@
 """fingerprint doctor."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fingerprint.cli.options import output_format
+from fingerprint.cli.serving import found, which
 from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.doctor import Finding, House
+    from probes.kit.probe import Target
 
 
 @click.command(
     cls=Verb,
     examples="""\
 fingerprint doctor
-fingerprint doctor --deep""",
+fingerprint doctor --deep
+fingerprint doctor --port 30000      (also what of this server's process cannot be read)""",
 )
+@which()
 @click.option("--deep", is_flag=True, help="Also ask CPUID (py-cpuinfo; over a second, once a boot).")
 @output_format("text", "json")
-def command(deep: bool, form: str) -> None:
+def command(deep: bool, form: str, **servers: Any) -> None:
     """Say what cannot be read here, why, and what would help."""
     import msgspec
 
@@ -29,12 +33,21 @@ def command(deep: bool, form: str) -> None:
     from fingerprint.doctor import examine
 
     invocation = Invocation()
-    findings = [*examine(invocation.snapshot(), _house(invocation)), *(_deep(invocation) if deep else ())]
+    snapshot = invocation.snapshot(processes=_targets(invocation, **servers))
+    findings = [*examine(snapshot, _house(invocation)), *(_deep(invocation) if deep else ())]
     if form == "json":
         click.echo(json.dumps(msgspec.to_builtins(findings), indent=2))
         return
     for finding in findings:
         click.echo(_in_words(finding))
+
+
+def _targets(invocation: "Invocation", pids: tuple[int, ...], ports: tuple[int, ...], every: bool) -> "list[Target]":
+    if not (pids or ports or every):
+        return []
+    from fingerprint.runs.attach import targets_of
+
+    return [*targets_of(found(invocation.host, pids, ports, every=every))]
 
 
 def _house(invocation: "Invocation") -> "House":

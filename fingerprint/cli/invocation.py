@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from fingerprint.snapshot import Job, Snapshot, document
 from fingerprint.trouble import Trouble
 from probes import NOT_OF_THE_HOST
 from probes.kit.facts import Section
-from probes.kit.probe import Probe, areas, discover
+from probes.kit.probe import Probe, Target, areas, discover
 from probes.kit.redact import Redactor
 
 if TYPE_CHECKING:
@@ -73,17 +73,20 @@ class Invocation:
         nvml = self.settings.nvml_options.budget_s if probe.asks_nvml else 0
         return nvml + (DEEP_SECONDS if self.settings.deep and probe.of == "environment" else 0)
 
-    def snapshot(self, only: Sequence[str] = (), meanwhile: Sequence[str] = ()) -> Snapshot:
+    def snapshot(
+        self, only: Sequence[str] = (), meanwhile: Sequence[str] = (), processes: Sequence[Target] = ()
+    ) -> Snapshot:
         """Of the host's areas, now. The reader is forked first, before a store is opened.
 
-        meanwhile: modules that will be needed, imported while the host is read.
+        meanwhile: modules that will be needed, imported while the host is read. processes: to be read as well.
         """
         from fingerprint.reader import Reader, take_snapshot
 
-        probes = self.probes(only or self._not_skipped(names_of_host()))
+        more = NOT_OF_THE_HOST if processes else ()
+        probes = self.probes(only or self._not_skipped((*names_of_host(), *more)))
         reader = Reader(self.host, probes)
         try:
-            jobs = [Job(area) for area in host_areas(probes)]
+            jobs = [*(Job(area) for area in host_areas(probes)), *_about(processes, probes)]
             return take_snapshot(
                 reader, jobs, self.redactor.key_id, self.settings.budget_s, lambda: [*map(import_module, meanwhile)]
             )
@@ -161,6 +164,12 @@ def _replayed(folder: str) -> "Host":
         return Replay(load(folder))
     except ValueError as error:
         raise Trouble(str(error)) from None
+
+
+def _about(processes: Sequence[Target], probes: Mapping[str, Probe[Section]]) -> Iterator[Job]:
+    """What is read of processes at a border of a run."""
+    areas = [probe.area for probe in probes.values() if probe.of != "host" and probe.cadence == "border"]
+    return (Job(area, target) for target in processes for area in areas)
 
 
 def names_of_host() -> tuple[str, ...]:

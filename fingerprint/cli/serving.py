@@ -50,14 +50,21 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return total
 
 
-def options() -> Decorator:
-    """Which servers, and what to record of them."""
-    of_servers = (
+def which() -> Decorator:
+    """Which servers."""
+    return _all_of(
         click.option("--pid", "pids", multiple=True, type=click.IntRange(min=1), metavar="PID",
-                     help="A server by a process, with all below it; may be repeated."),
+                     help="A server by its first process; may be repeated."),
         click.option("--port", "ports", multiple=True, type=click.IntRange(1, 65535), metavar="PORT",
                      help="A server by the port that it listens on; may be repeated."),
-        click.option("--auto", "every", is_flag=True, help="Every server of a known engine on this host, in one run."),
+        click.option("--auto", "every", is_flag=True, help="Every server of a known engine on this host."),
+    )  # fmt: skip
+
+
+def options() -> Decorator:
+    """Which servers, and what to record of them, in one run."""
+    return _all_of(
+        which(),
         click.option("--name", metavar="NAME",
                      help="What to call it; using a name again adds an attempt.  [default: the server's]"),
         click.option("--for", "seconds", type=Duration(), metavar="DURATION",
@@ -71,8 +78,12 @@ def options() -> Decorator:
                      help="Hold every file of every Python package against its RECORD.  [default: deep]"),
     )  # fmt: skip
 
+
+def _all_of(*options: Decorator) -> Decorator:
+    """In the order in which they are to stand in the help."""
+
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(of_servers):
+        for option in reversed(options):
             command = option(command)
         return command
 
@@ -88,7 +99,7 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
     from fingerprint.runs.beside import Rates
     from fingerprint.store import check_name
 
-    servers = _found(invocation.host, asked)
+    servers = found(invocation.host, asked.pids, asked.ports, every=asked.every)
     words = [word for server in servers for word in words_of(invocation.host, server.pid)]
     sampling = invocation.settings.sampling
     return Attachment(
@@ -104,18 +115,19 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
     )
 
 
-def _found(host: "Host", asked: Asked) -> "tuple[Serving, ...]":
+def found(host: "Host", pids: Sequence[int], ports: Sequence[int], *, every: bool) -> "tuple[Serving, ...]":
+    """Raises Trouble where none is meant, or is there."""
     from fingerprint.runs.serving import NotFound, all_servers, by_pid, by_port
 
-    if asked.every == bool(asked.pids or asked.ports):
+    if every == bool(pids or ports):
         raise Trouble("say which server is meant: --pid PID, --port PORT, or --auto for every one that runs here")
     try:
-        if asked.every:
+        if every:
             return all_servers(host)
-        found = (*(by_pid(host, pid) for pid in asked.pids), *(by_port(host, port) for port in asked.ports))
+        there = (*(by_pid(host, pid) for pid in pids), *(by_port(host, port) for port in ports))
     except NotFound as why:
         raise Trouble(str(why)) from None
-    return tuple({server.pid: server for server in found}.values())
+    return tuple({server.pid: server for server in there}.values())
 
 
 def _called(host: "Host", servers: "Sequence[Serving]") -> str:

@@ -16,6 +16,7 @@ from probes.kit.parse import fields
 
 R = TypeVar("R")
 
+WHOSE = "whose process names it"
 _FILE_SYSTEM = 3  # of real, effective, saved and file system ids (proc_pid_status(5))
 
 
@@ -70,9 +71,11 @@ class AsUser(Host):
     ) -> Seen[R]:
         try:
             with _acting_as(self._user):
-                return super()._try(path, read, place)
+                seen = super()._try(path, read, place)
         except OSError:  # an id that our user namespace lacks, or no right to take it
-            return Gap("denied", f"its files may not be opened as user {self._user.uid}, whose process it is")
+            return Gap("denied", f"nobody may read as user {self._user.uid} here, {WHOSE}")
+        denied = isinstance(seen, Gap) and seen.code == "denied"
+        return Gap("denied", f"user {self._user.uid} may not read it, {WHOSE}") if denied else seen
 
 
 @contextmanager
