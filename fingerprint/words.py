@@ -18,6 +18,7 @@ _HEX_SHOWN = 12
 _WHOLE_LIST = 4  # items up to which a list is shown whole
 _ON_A_LINE = re.compile(r"(process/[^/]+/flags|kernel/cmdline)/")
 _SET = {"gap": "set"}
+_HUNDREDTHS = {"1/100 %": "%", "1/100": ""}
 _MULTIPLES = {
     "B": ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")),
     "mW": ((1000, "W"),),
@@ -69,6 +70,8 @@ def in_words(value: Any, of: str = "") -> str:
 
 def exactly(value: Any, unit: str, of: str = "") -> str:
     """One value in the largest unit of which it is a whole multiple: 450000 mW are `450 W`, 450500 are `450500 mW`."""
+    if unit in _HUNDREDTHS and isinstance(value, int):
+        return f"{value / 100:g} {_HUNDREDTHS[unit]}".rstrip()
     size, larger = _larger(unit, _numbers(value))
     told = in_words(_divided(value, size), of)
     return _with_unit(value, told, larger) if larger else told

@@ -20,7 +20,12 @@ README = (ROOT / "README.md").read_text()
 CLI_PAGE = (ROOT / "docs/cli.md").read_text()
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").rglob("*.md")])
 VERBS = [verb for verbs in TASKS.values() for verb in verbs]
-OF_ITS_OWN = {"run": {"CMD's", "125", "126", "127"}, "diff": {"0", "1", "2"}, "noise": {"0", "1", "2"}}
+OF_ITS_OWN = {
+    "run": {"CMD's", "125", "126", "127"},
+    "diff": {"0", "1", "2"},
+    "gate": {"0", "1", "2", "3"},
+    "noise": {"0", "1", "2"},
+}
 
 
 def the(verb: str) -> Verb:

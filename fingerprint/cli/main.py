@@ -15,7 +15,7 @@ from fingerprint.version import __version__
 
 TASKS: Mapping[str, Sequence[str]] = {
     "Measure": ("run", "attach", "begin", "end", "metric", "snapshot"),
-    "Compare": ("diff", "breakeven"),
+    "Compare": ("diff", "gate", "breakeven"),
     "Look": ("status", "runs", "show", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
     "Fingerprint itself": ("doctor", "noise", "record", "config", "schema", "completion"),

@@ -1,10 +1,12 @@
 """fingerprint schema."""
 
+from typing import Any
+
 import click
 
 from fingerprint.cli.verb import Verb
 
-SCHEMAS = ("diff", "snapshot")
+SCHEMAS = ("diff", "gate", "snapshot")
 
 
 @click.command(
@@ -14,11 +16,23 @@ fingerprint schema diff > fingerprint.diff.schema.json""",
 )
 @click.argument("name", type=click.Choice(SCHEMAS))
 def command(name: str) -> None:
-    """Print the JSON Schema of what `diff` (or `status`), or `snapshot`, gives as JSON."""
+    """Print the JSON Schema of what `diff` (or `status`), `gate` or `snapshot` gives as JSON."""
     import json
 
+    click.echo(json.dumps(_schema(name), indent=2))
+
+
+def _schema(name: str) -> "dict[str, Any]":
+    from fingerprint.report.json import schema
+
     if name == "diff":
-        from fingerprint.report.json import schema
-    else:
-        from fingerprint.catalog import schema
-    click.echo(json.dumps(schema(), indent=2))
+        from fingerprint.explain.contract import Diff
+
+        return schema(Diff)
+    if name == "gate":
+        from fingerprint.gate.contract import Verdict
+
+        return schema(Verdict)
+    from fingerprint import catalog
+
+    return catalog.schema()

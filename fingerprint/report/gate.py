@@ -6,7 +6,8 @@ from rich.console import ConsoleRenderable
 from rich.text import Text
 
 from fingerprint.gate.contract import Check, State, Verdict
-from fingerprint.report.layout import FACT, LABEL, heading, indented, listed, printed, rows, said
+from fingerprint.report.layout import FACT, LABEL, heading, indented, printed, rows, said
+from fingerprint.report.phrases import listed
 from fingerprint.words import clean
 
 TITLES: dict[State, str] = {
@@ -54,18 +55,28 @@ def _group(title: str, checks: Sequence[Check], verdict: Verdict, explain: bool)
     hidden = [check for check in checks if check.state == "unknown" and not check.stops and not explain]
     shown = [check for check in checks if check not in hidden]
     yield heading(title, "" if title != "Could not be read" or any(it.stops for it in shown) else "lets it pass")
-    yield from rows([_line(check, verdict) for check in shown], indent=2)
+    alike: dict[str, list[Check]] = {}
+    for check in shown:
+        alike.setdefault(check.says, []).append(check)
+    yield from rows([_line(checks, verdict) for checks in alike.values()], indent=2)
     if hidden:
         names = listed([check.rule for check in hidden], NAMED)
         yield indented(said(f"{names}: why and what would help tells fingerprint doctor", LABEL))
 
 
-def _line(check: Check, verdict: Verdict) -> tuple[Text, Text]:
+def _line(alike: Sequence[Check], verdict: Verdict) -> tuple[Text, Text]:
+    """Of rules that found the same."""
+    check = alike[0]
     told = Text(clean(check.says))
     for word, text in (("why", check.reason), ("restore", check.restore), ("waived", _waiver(check, verdict))):
         if text and (word != "why" or check.state in ALWAYS):
             told.append(f"\n{word} ", LABEL).append(clean(text))
-    return said(check.source or check.rule, FACT), told
+    names = listed(list(dict.fromkeys(_name(it) for it in alike)), 3)
+    return said(names, FACT), told
+
+
+def _name(check: Check) -> str:
+    return check.source if check.origin == "policy" else check.rule
 
 
 def _waiver(check: Check, verdict: Verdict) -> str:
@@ -78,4 +89,4 @@ def _waiver(check: Check, verdict: Verdict) -> str:
 def _rest(verdict: Verdict) -> Iterator[ConsoleRenderable]:
     counts = {state: sum(check.state == state for check in verdict.checks) for state in ("ok", "out_of_scope")}
     told = f"{counts['ok']} as expected, {counts['out_of_scope']} with nothing to check: --explain lists them"
-    yield said(f"\n{told}", LABEL)
+    yield heading("", told)

@@ -1,23 +1,22 @@
-"""A diff as the JSON contract, and the contract's published schema."""
+"""A contract as JSON, and its published schema."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from fingerprint.explain.contract import SCHEMA, Diff
+
+def render(told: msgspec.Struct) -> str:
+    """A Diff or a Verdict: indented by two, every field written, ended by a newline."""
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
 
 
-def render(diff: Diff) -> str:
-    """Indented by two, every field written, ended by a newline."""
-    return msgspec.json.format(msgspec.json.encode(diff), indent=2).decode() + "\n"
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what `render` writes, described by the contract's own docstrings."""
-    (root,), parts = msgspec.json.schema_components([Diff], ref_template="#/$defs/{name}")
+def schema(contract: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of what `render` writes of it, described by the contract's own docstrings."""
+    [name] = get_args(next(field.type for field in msgspec.structs.fields(contract) if field.name == "schema"))
+    (root,), parts = msgspec.json.schema_components([contract], ref_template="#/$defs/{name}")
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:{SCHEMA.replace('.', ':').replace('/', ':')}",
-        "title": SCHEMA,
+        "$id": f"urn:{name.replace('.', ':').replace('/', ':')}",
+        "title": name,
     }
     return {**head, **root, "$defs": parts}

@@ -1,0 +1,32 @@
+"""Where a key stands in a TOML file: tomllib tells no lines of what it has read."""
+
+import re
+
+_HEADER = re.compile(r"\s*\[\[?\s*(?P<table>[\w.\"'-]+)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"\s*(?P<key>[\w\"'-]+)\s*=")
+
+
+class Lines:
+    """name: of the file. What is written in another way, as in an array on one line, has the file's name alone."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._at: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        counts: dict[str, int] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            if header := _HEADER.fullmatch(line):
+                word = header["table"].strip("\"'")
+                table = (word, str(counts.setdefault(word, 0)))
+                counts[word] += 1
+                self._at.setdefault((word,), number)
+                self._at[table] = number
+            elif key := _KEY.match(line):
+                self._at.setdefault((*table, key["key"].strip("\"'")), number)
+
+    def at(self, *place: str) -> str:
+        """`FILE:LINE` of a key, else of the table around it, else the file."""
+        for end in range(len(place), 0, -1):
+            if place[:end] in self._at:
+                return f"{self.name}:{self._at[place[:end]]}"
+        return self.name

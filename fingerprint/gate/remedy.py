@@ -1,0 +1,37 @@
+"""The shell commands that set values right, from the template that a fact declares."""
+
+import re
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any
+
+from probes.kit.facts import Gap, Redacted
+
+SHOWN = 4
+_QUOTIENT = re.compile(r"\$\(\((\d+) / (\d+)\)\)")
+
+
+def commands(template: str, wanted: Mapping[str, Any]) -> str:
+    """One line. wanted: by the innermost key of the fact's path, what each should be; empty where none can be made."""
+    template, _, remark = template.partition(" # ")
+    values = {key: _settable(value) for key, value in wanted.items()}
+    if not template or ("{value" in template and None in values.values()):
+        return ""
+    made = list(dict.fromkeys(_filled(template, key, value or "") for key, value in values.items()))
+    more = f"and {len(made) - SHOWN} more" if len(made) > SHOWN else ""
+    said = "; ".join(filter(None, (more, remark)))
+    return "; ".join(made[:SHOWN]) + (f" # {said}" if said else "")
+
+
+def _filled(template: str, key: str, value: str) -> str:
+    command = template.replace("{value}", quote(value)).replace("{value:}", quote(value.replace(" ", ":")))
+    return _QUOTIENT.sub(lambda found: str(int(found[1]) // int(found[2])), command.replace("{key}", quote(key)))
+
+
+def _settable(value: Any) -> str | None:
+    if value is None or isinstance(value, (Gap, Redacted, dict)):
+        return None
+    if isinstance(value, (tuple, list)):
+        parts = [_settable(item) for item in value]
+        return None if None in parts else " ".join(part or "" for part in parts)
+    return str(int(value)) if isinstance(value, bool) else str(value)
