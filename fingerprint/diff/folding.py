@@ -7,7 +7,6 @@ from fingerprint.diff.changes import Change, Folded
 from probes.kit.facts import Redacted
 from probes.kit.paths import FactPath
 
-
 _NAMED = frozenset(("libraries",))
 """Areas of packages: two that went from 2.5.1 to 2.6.0 are no two devices, and each name tells what none stands for."""
 
