@@ -35,9 +35,9 @@ def running(argv: Sequence[str], **start: Any) -> Iterator[int]:
 def await_exec(pid: int) -> None:
     """subprocess.Popen returns after exec; wrappers (env, taskset, sh -c exec) exec once more until it sleeps."""
     deadline = time.monotonic() + 10
-    quiet, last = 0, ""
+    quiet, last = 0, ("", b"")
     while quiet < 5 and time.monotonic() < deadline:
-        now = os.readlink(f"/proc/{pid}/exe") + Path(f"/proc/{pid}/cmdline").read_text()
+        now = os.readlink(f"/proc/{pid}/exe"), Path(f"/proc/{pid}/cmdline").read_bytes()
         sleeping = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
         quiet = quiet + 1 if now == last and sleeping else 0
         last = now
