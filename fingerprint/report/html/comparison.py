@@ -218,9 +218,11 @@ def _unknown(leads: bool, a: str, b: str, says: str, facts: Sequence[str]) -> Ht
     because = f"{where}: {says}" if says else where
     told = because.replace("_", " ")
     if len(facts) <= 3:
-        return tag("div", paths(facts), tag("p", told, class_="note"), class_="leads" if leads else None)
+        return tag("div", paths(facts), tag("p", told, class_="note"), class_="unknown leads" if leads else "unknown")
     rest = folded(f"and {len(facts) - 1} more", paths(facts[1:]))
-    return tag("div", paths(facts[:1]), tag("p", told, class_="note"), rest, class_="leads" if leads else None)
+    return tag(
+        "div", paths(facts[:1]), tag("p", told, class_="note"), rest, class_="unknown leads" if leads else "unknown"
+    )
 
 
 def _blind(diff: Diff) -> Html | None:

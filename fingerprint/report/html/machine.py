@@ -71,7 +71,7 @@ def _together(gpus: Iterable[Gpu], near: Callable[[Gpu, Gpu], bool]) -> list[lis
 
 def machine(sections: Sections) -> Machine:
     """What was read of it; without GPUs and nodes where nothing was."""
-    found = {address: gpu for address, gpu in _items(_facts(sections, "gpu")) if isinstance(gpu, Mapping)}
+    found = {address: gpu for address, gpu in _items(_facts(sections, "gpu")) if not is_a(gpu, "gap")}
     nodes = _items(_at(_facts(sections, "numa"), "nodes"))
     cpus = {name.removeprefix("node"): _text(_at(node, "cpus")) for name, node in nodes}
     return Machine(tuple(_gpu(address, gpu) for address, gpu in sorted(found.items())), cpus)
