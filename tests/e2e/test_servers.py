@@ -302,6 +302,16 @@ def test_affinity_that_moved_on_one_rank(fingerprint: Cli, server: StandIn) -> N
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == f"process/sglang-{server.port}.tp2/affinity"
 
 
+@pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="this kernel places no memory")
+def test_memory_that_is_bound_on_one_rank(fingerprint: Cli, server: StandIn) -> None:
+    record(fingerprint, "a", server, ranks(server))
+    server.differ(sglang__scheduler_TP4={"bound": True})
+    record(fingerprint, "b", server, ranks(server))
+    diff = fingerprint.diff("a", "b", status=1)
+    assert the_suspect(diff) == f"mapped/sglang-{server.port}.tp4/memory/policies"
+    assert diff["suspects"][0]["after"] == ["bind:0"]
+
+
 def test_a_variable_of_the_whole_server_is_one_change(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))
     record(fingerprint, "b", server, ranks(server), NCCL_ALGO="Ring")
