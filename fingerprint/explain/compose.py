@@ -18,6 +18,7 @@ from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
 from fingerprint.explain.found import found as found_in_one
 from fingerprint.explain.found import with_evidence
+from fingerprint.explain.held_up import held_against as apart_from_others
 from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
@@ -94,14 +95,14 @@ class _Found(NamedTuple):
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
-    ranked = held_against(_rank(found, metrics, a, b), a, b, known)
+    held = held_up(a, b, known)
+    ranked = apart_from_others(held_against(_rank(found, metrics, a, b), a, b, known), held)
     suspects = _suspects(found, ranked, a, b, known)
     findings = found_in_one(a, b, suspects, known)
     suspects = with_evidence(suspects, findings, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
-    held = held_up(a, b, known)
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)

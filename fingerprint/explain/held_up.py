@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.bystanders import Start, bystanders, in_the_way, is_crowded_by_itself, starts
-from fingerprint.explain.contract import HeldUp, Neighbour, Suspect
+from fingerprint.explain.contract import Evidence, HeldUp, Likelihood, Neighbour, Suspect
+from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.waiting import (
     RUN_DELAY,
@@ -24,6 +25,9 @@ from fingerprint.words import clean
 
 LEAST = 0.05
 """Share of its time from which a run was held up; and by which two runs differ where the headline says so."""
+
+LESS = 0.2
+"""Of a suspect whose whole evidence is a wait for which others account."""
 
 
 class Wait(NamedTuple):
@@ -169,6 +173,35 @@ def _remedy(wait: Wait, most: Waited, took: Mapping[str, float]) -> str:
     if wait is CPU and is_crowded_by_itself(most.start, most.counted):
         return f"Start fewer threads in {name}, or let it use more CPUs."
     return wait.remedy.format(name=name)
+
+
+def held_against(ranked: Iterable[Ranked], held: Iterable[Held]) -> tuple[Ranked, ...]:
+    """A wait for which others account, who took more beside the run that waited, makes no setting likely."""
+    others = {each.line.fact: each.line for each in held if each.unlike and _took_more(each.line)}
+    return tuple(sorted((_weighed(one, others) for one in ranked), key=lambda one: one.order))
+
+
+def _took_more(line: HeldUp) -> bool:
+    """Beside the run that waited more."""
+    more = sum((one.b or 0) - (one.a or 0) for one in line.by)
+    return abs(more) >= LEAST and (more > 0) == ((line.b or 0) > (line.a or 0))
+
+
+def _weighed(one: Ranked, others: Mapping[str, HeldUp]) -> Ranked:
+    shown = {evidence.fact for evidence in one.evidence}
+    if not shown or not shown <= others.keys():
+        return one
+    lines = [others[fact] for fact in sorted(shown)]
+    against = tuple(Evidence(fact=line.fact, a=line.a, b=line.b, says=_of_others(line)) for line in lines)
+    score, parts = round(max(0.01, one.score - LESS), 3), {**one.parts, "others took the CPUs": -LESS}
+    likelihood: Likelihood = "possible" if one.likelihood == "likely" else one.likelihood
+    return one._replace(score=score, parts=parts, likelihood=likelihood, against=(*one.against, *against))
+
+
+def _of_others(line: HeldUp) -> str:
+    return (
+        f"{', '.join(clean(one.program) for one in line.by)} took CPUs that it waited for, more than beside the other"
+    )
 
 
 def told_first(held: Iterable[Held]) -> str:

@@ -115,6 +115,20 @@ def test_beside_a_suspect_it_is_evidence_and_does_not_take_its_place() -> None:
     assert "stress-ng" in diff.next[-1]
 
 
+@pytest.mark.parametrize(
+    ("beside_a", "likelihood"),
+    [({}, "possible"), ({"stress-ng": 1.9}, "likely")],
+    ids=["who came to it", "who was there all along"],
+)
+def test_a_wait_that_others_account_for_makes_no_setting_likely(beside_a: dict[str, float], likelihood: str) -> None:
+    """Who took as much beside the other run did not hold this one up by himself: what it was granted did."""
+    told = {"waited": 0.41, "programs": {"stress-ng": 1.9}}
+    [suspect] = explained(subject("A", programs=beside_a), subject("B", nice=5, wall=8.0, **told)).suspects
+    assert suspect.likelihood == likelihood
+    assert [one.fact for one in suspect.evidence] == ["usage/main/run_delay"]
+    assert bool(suspect.against) == (likelihood == "possible")
+
+
 def test_a_busy_neighbour_of_a_run_that_did_not_wait_is_named_nowhere() -> None:
     diff = explained(subject("A"), subject("B", used=0.0, programs={"stress-ng": 1.9}, stalls={"cpu": 0.9}))
     assert diff.held_up == ()
