@@ -122,7 +122,7 @@ def test_beside_a_suspect_it_is_evidence_and_does_not_take_its_place() -> None:
 )
 def test_a_wait_that_others_account_for_makes_no_setting_likely(beside_a: dict[str, float], likelihood: str) -> None:
     """Who took as much beside the other run did not hold this one up by himself: what it was granted did."""
-    told = {"waited": 0.41, "programs": {"stress-ng": 1.9}}
+    told: dict[str, Any] = {"waited": 0.41, "programs": {"stress-ng": 1.9}}
     [suspect] = explained(subject("A", programs=beside_a), subject("B", nice=5, wall=8.0, **told)).suspects
     assert suspect.likelihood == likelihood
     assert [one.fact for one in suspect.evidence] == ["usage/main/run_delay"]
