@@ -23,8 +23,9 @@ EXIT = {"pass": 0, "fail": 1, "cannot_tell": 3}
     cls=Verb,
     examples="""\
 fingerprint gate                         (the host against its own defaults and maxima)
-fingerprint gate --baseline @good --wait 10m && fingerprint run --name run-B -- CMD
-fingerprint gate --policy policies/quiet-gpu-host.toml --policy-ref origin/main --explain""",
+fingerprint gate --baseline @good --wait 10m
+fingerprint gate --policy examples/policies/quiet-gpu-host.toml --explain
+fingerprint gate --policy policy.toml --policy-ref origin/main""",
     exits={
         "0": "pass: the benchmark may start; warnings are told",
         "1": "fail: something is not as expected",

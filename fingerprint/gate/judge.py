@@ -55,15 +55,28 @@ def judge(rule: Expectation, live: Live, baseline: Live | None, waivers: Waivers
 
 def _all(rule: Expectation, live: Live, baseline: Live | None) -> list[Found]:
     found = [_found(rule, value, live, baseline) for value in live.values(rule.fact)]
-    return found or [_nothing(rule)]
+    return found or [_nothing(rule, live)]
 
 
-def _nothing(rule: Expectation) -> Found:
+def _nothing(rule: Expectation, live: Live) -> Found:
     """No such item on this host, or nothing of the area was read: what is about a process is read of a run alone."""
     says = "there is none here"
+    if not rule.required and _none_is_right(rule, live):
+        return Found(rule.fact, None, "ok", says=says)
     if rule.required:
         return Found(rule.fact, None, _bad(rule), rule.severity == "fail", says=says)
     return _unknown_or_out(rule, rule.fact, None, says)
+
+
+def _none_is_right(rule: Expectation, live: Live) -> bool:
+    """Whether nothing breaks the rule because what it is about is seen to be empty: no process, no swap. That there is
+    no device is never right."""
+    parts = rule.fact.split("/")
+    around = ("/".join(parts[:at]) for at in range(1, len(parts)) if "*" in parts[at])
+    empty = next((value.fact for glob in around for value in live.values(glob) if value.seen == ()), None)
+    if empty is None or empty.kind == "identity":
+        return False
+    return empty.kind == "telemetry" or all(test.op in ("max", "none_of") for test in rule.tests)
 
 
 def _found(rule: Expectation, value: Value, live: Live, baseline: Live | None) -> Found:

@@ -33,4 +33,4 @@ def instead(of: str) -> tuple[str, ...]:
 
 def must_be_said(of: str) -> bool:
     """Whether a bare number could be meant in another size: 600 of a fact in mW is taken for W by who writes it."""
-    return len(instead(of)) > 1 and of != "%"
+    return len(instead(of)) > 1 and of not in ("%", "CPUs")

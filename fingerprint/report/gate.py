@@ -76,7 +76,8 @@ def _line(alike: Sequence[Check], verdict: Verdict) -> tuple[Text, Text]:
 
 
 def _name(check: Check) -> str:
-    return check.source if check.origin == "policy" else check.rule
+    """Of a policy the file's name and the line."""
+    return check.source.rpartition("/")[2] if check.origin == "policy" else check.rule
 
 
 def _waiver(check: Check, verdict: Verdict) -> str:
