@@ -84,7 +84,6 @@ RULES = (
         name="quota-slice",
         sees=("kernel/sysctl/kernel/sched_cfs_bandwidth_slice_us",),
         moves=("cpu time", "wake latency"),
-        way="less helps",
         binds=(
             Condition(facts="usage/*/cgroup/nr_throttled", sign="grew", says="a quota ran out"),
             Condition(facts="usage/*/cgroup/throttled_usec", sign="grew", says="a quota held threads back"),
@@ -92,7 +91,7 @@ RULES = (
         usual=(1.05, 3.0),
         beside=("process/*/cgroup/cpu_max",),
         why="A quota is handed to each CPU in slices: large ones lie unused on CPUs that went idle, and a group of "
-        "many threads is throttled before it has used what it was given.",
+        "many threads is throttled before it has used what it was given; small ones are fetched more often.",
         confirm="`sysctl -w kernel.sched_cfs_bandwidth_slice_us=1000`, or lift the quota for one run.",
         sources=("https://docs.kernel.org/scheduler/sched-bwc.html",),
     ),
