@@ -32,6 +32,7 @@ How = Literal[
     "slot has another unit",
     "paired by order",
     "same engine, another port",
+    "same engine, below a start script",
     "only in a",
     "only in b",
 ]

@@ -7,7 +7,8 @@ from fingerprint.diff.changes import Change, Changes, Folded, Paired
 from fingerprint.diff.folding import fold_alike
 from fingerprint.diff.followers import leaders
 from fingerprint.diff.known import ProbeOf, probe_of
-from fingerprint.diff.pairing import SectionPair, pair_sections, pair_servers
+from fingerprint.diff.pairing import SectionPair, pair_sections, pair_servers, under_servers_of
+from fingerprint.diff.scripted import below_a_script
 from fingerprint.diff.section import Compared, compare_sections
 from fingerprint.diff.too_few import hardly_counted
 from fingerprint.runs.effective import Effective
@@ -35,6 +36,7 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
         pairing=(
             *_hosts(a, b),
             *pair_servers(a.sections, b.sections),
+            *_launchers(a, b),
             *(p for found in compared for p in found.pairing),
         ),
         changes=tuple(folded),
@@ -49,6 +51,11 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
 
 def _hosts(a: Effective, b: Effective) -> tuple[Paired, ...]:
     return (Paired(a.host, b.host, "same slot and unit" if a.host == b.host else "paired by order"),)
+
+
+def _launchers(a: Effective, b: Effective) -> tuple[Paired, ...]:
+    pair = below_a_script(under_servers_of(a.sections, b.sections), b.sections)
+    return () if pair is None else (pair,)
 
 
 def _compared(pair: SectionPair, known: ProbeOf, same_host: bool) -> Compared:

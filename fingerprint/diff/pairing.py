@@ -8,6 +8,7 @@ import msgspec
 
 from fingerprint.diff.changes import Paired
 from fingerprint.diff.known import UNIT_FACTS
+from fingerprint.diff.scripted import alike
 from fingerprint.runs.effective import Standing
 from fingerprint.sections import is_one_collection
 from fingerprint.snapshot import Key
@@ -30,10 +31,9 @@ def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Itera
     """Sections by key, in B's words; descendants that run one program are matched by equal state first, then by order.
 
     Their numbers tell the order in which they were started, and siblings are started in no firm order. What an engine
-    names by its part is matched by its name, of servers as `pair_servers` has them.
+    names by its part is matched by its name, of servers as `pair_servers` has them; launchers as `scripted` has them.
     """
-    other_names = {pair.a: pair.b for pair in pair_servers(a, b) if pair.a and pair.b}
-    renamed = {_under(key, other_names): standing for key, standing in a.items()}
+    renamed, b = alike(under_servers_of(a, b), b)
     siblings = {key for key in (*renamed, *b) if _is_numbered(key)}
     for key in dict.fromkeys((*renamed, *b)):
         if key not in siblings:
@@ -43,6 +43,12 @@ def pair_sections(a: Mapping[Key, Standing], b: Mapping[Key, Standing]) -> Itera
         programs[key.area, key.target.rpartition(".")[0]].append(key)
     for keys in programs.values():
         yield from _pair_siblings(keys, renamed, b)
+
+
+def under_servers_of(a: Mapping[Key, Standing], b: Iterable[Key]) -> Mapping[Key, Standing]:
+    """A's sections, those of a server under the name of the one of B that it is paired with."""
+    names = {pair.a: pair.b for pair in pair_servers(a, b)}
+    return {_under(key, names): standing for key, standing in a.items()}
 
 
 def pair_servers(a: Iterable[Key], b: Iterable[Key]) -> tuple[Paired, ...]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from fingerprint.diff import Changes, compare
 from probes.kit.facts import Map, Section
 from probes.nccl.sections import Nccl
@@ -48,6 +50,30 @@ def test_another_engine_and_one_server_more_are_paired_with_nothing() -> None:
         ("process/vllm-8001", "appeared"),
     }
     assert all(change.first.context for change in changes.changes)
+
+
+@pytest.mark.parametrize("port", ["30000", "30001"])
+def test_a_launcher_below_a_start_script_is_compared_with_one_that_is_none_below(port: str) -> None:
+    """Whichever of the two runs had the script, and on whichever port each listened."""
+    script = {**tasks("main", nice=9), **tasks("sglang-30000", nice=1), **tasks("sglang-30000.tp0", "main.sleep.1")}
+    itself = {**tasks("main", nice=2), **tasks(f"sglang-{port}.tp0")}
+    changes = compared(script, itself)
+    assert told(changes)["process/main/nice"] is None
+    assert {(it.text, it.first.verdict) for it in changes.changes if it.first.context} == {
+        ("process/main.start-script", "vanished"),
+        ("process/main.sleep.1", "vanished"),
+    }
+    assert changes.pairing[-1].how == "same engine, below a start script"
+
+    mirrored = compared(itself, script)
+    assert told(mirrored)["process/sglang-30000/nice"] is None
+    assert ("process/main.start-script", "appeared") in {(it.text, it.first.verdict) for it in mirrored.changes}
+
+
+def test_of_two_servers_below_a_script_none_is_the_launcher() -> None:
+    script = tasks("main", "sglang-30000", "vllm-8000")
+    changes = compared(script, tasks("main", "sglang-30000.tp0", "vllm-8000.tp0"))
+    assert all("script" not in pair.how for pair in changes.pairing)
 
 
 def test_a_rank_is_compared_with_no_other_rank() -> None:

@@ -149,6 +149,27 @@ def test_a_run_that_starts_a_server_names_what_it_is_made_of(fingerprint: Cli, s
     assert targets_of(shown(fingerprint, "a")) == {"main", *below, *parts(server)}
 
 
+def test_a_run_of_a_start_script_compares_with_one_of_the_server_itself(fingerprint: Cli) -> None:
+    server = StandIn(fingerprint.home, "sglang", size=2)
+    launcher = f"sglang-{server.port}"
+
+    def stop() -> None:
+        wait_for(fingerprint, "a", ("main", launcher, *parts(server)))
+        server.stop()
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    command = ("sh", "-c", '"$@"; :', "sh", *server.command)
+    fingerprint("run", "--name", "a", "--", *command, env={"NCCL_ALGO": "Ring"})
+    stopping.join()
+    record(fingerprint, "b", server, parts(server), NCCL_ALGO="Tree")
+    diff = fingerprint.diff("a", "b", status=1)
+    assert {"a": launcher, "b": "main", "how": "same engine, below a start script"} in diff["pairing"]
+    [suspect] = [it for it in diff["suspects"] if it["facts"][0].endswith("/NCCL_ALGO")]
+    assert (suspect["facts"], suspect["on"]) == (["process/*/env/NCCL_ALGO"], "4/4")
+    assert [it["fact"] for it in diff["changes"] if "/program/" in it["fact"] or "/flags/" in it["fact"]] == []
+
+
 @needs_two_cpus
 def test_a_server_is_read_again_once_it_serves(fingerprint: Cli) -> None:
     """Between one second and five nothing else makes it be."""
