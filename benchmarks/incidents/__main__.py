@@ -13,9 +13,10 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.incidents.rows import blind, incidents, outside
-from benchmarks.incidents.scores import Answer, Rate, Scores, answers, scores
+from benchmarks.incidents.scores import Answer, Rate, Scores, answers, ranks, scores
 
 _LINE = "{:<62} {:>7} {:>12} {:>8}"
+_RANKS = "{:<30} {:>14} {:>8} {:>12} {:>8} {:>10}"
 ASKED: tuple[tuple[str, str, str], ...] = (
     ("strong_top1", "the trigger of a strong, readable row ranks first", ">= 90 %"),
     ("strong_top3", "... among the first three", ">= 97 %"),
@@ -34,6 +35,7 @@ def main() -> int:
     played = list(answers(options.seeds, options.half))
     found = scores(played)
     print("\n".join(table(found)))
+    print("\n".join(by_category(played)))
     print("\n".join(by_row(played, options.rows)))
     print(_scope())
     if options.json:
@@ -59,6 +61,16 @@ def table(found: Scores) -> Iterable[str]:
     for word, rate in found.calibration.items():
         yield _LINE.format(f"what is called {word} is the trigger", _percent(rate.share), f"{rate.hits}/{rate.of}", "")
     yield _LINE.format("drifting facts that lead to the number, at least", _percent(found.drift_leads), "", ">= 50 %")
+
+
+def by_category(played: Sequence[Answer]) -> Iterable[str]:
+    """How often the trigger ranks first, and among the first three: of strong rows, and of all."""
+    strong, every = ranks(played, strong=True), ranks(played, strong=False)
+    yield _RANKS.format("triggers by what they are", "strong: first", "of 3", "all: first", "of 3", "pairs")
+    for name, of_all in every.items():
+        if of_all.top1.of:
+            shares = [rate.share for of in (strong[name], of_all) for rate in (of.top1, of.top3)]
+            yield _RANKS.format(name, *map(_percent, shares), f"{strong[name].top1.of}/{of_all.top1.of}")
 
 
 def by_row(played: Sequence[Answer], every: bool) -> Iterable[str]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.incidents.machines import MACHINES, standing
+from benchmarks.incidents.environments import VERSION, bumps
+from benchmarks.incidents.machines import MACHINES
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
-from benchmarks.incidents.putting import Place, places
+from benchmarks.incidents.putting import Place, Sections, places, value
 from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
 from benchmarks.incidents.sampling import facts_of_place
+from benchmarks.incidents.surroundings import scene
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.phases import ANY, phases_of_metric
 from probes.kit.paths import FactPath, parse_glob
@@ -36,13 +38,20 @@ def drift(incident: Incident, random: Random) -> tuple[Changed, ...]:
     there = [random.choice(alike) for alike in pool(incident.id)]
     there = [change for change in there if _fits(change, incident)]
     random.shuffle(there)
-    there = _apart(there, incident.machine)
-    leading = _leading(there, incident.metric)
-    others = [change for change in there if not leads(change, incident.metric)]
-    chosen = [*leading, *others][:CHANGES]
+    apart = _apart(there, incident)
+    leading = _leading(apart, incident.metric)
+    others = [change for change in apart if not leads(change, incident.metric)]
+    drifting = [*leading, *others][:CHANGES]
+    chosen = list(_apart((*drifting, *_bumped(incident, random)), incident))
     while chosen and share_that_leads(chosen, incident) < HALF:
         chosen.remove(min(reversed(chosen), key=lambda change: share_that_leads([change], incident)))
     return tuple(chosen)
+
+
+def _bumped(incident: Incident, random: Random) -> Iterator[Changed]:
+    """Each by itself: one that was a cause moved its number whatever came along."""
+    for bump in bumps(incident, bool(MACHINES[incident.machine].gpus), random):
+        yield Changed(bump.origin, {VERSION.format(bump.package): bump.versions})
 
 
 def _leading(changes: Sequence[Changed], metric: Number) -> list[Changed]:
@@ -79,7 +88,7 @@ def _triggers(apart_from: str) -> Iterator[Changed]:
 
 
 def _is_state(row: Incident) -> bool:
-    sections = standing(row.machine)
+    sections = scene(row.machine, row.program)
     return all(facts_of_place(place).kind != "counter" for path in row.trigger for place in places(sections, path))
 
 
@@ -91,8 +100,8 @@ def _fits(change: Changed, incident: Incident) -> bool:
     if any(seen.fact.startswith(TOLD_BY.get(path, ())) for path in _anywhere(change.facts) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
-    there = all(_places(incident.machine, path) for path in change.facts)
-    return there and not _standing_for(change.facts, incident.machine) & _standing_for(ours, incident.machine)
+    there = all(_places(incident, path) for path in change.facts)
+    return there and not _standing_for(change.facts, incident) & _standing_for(ours, incident)
 
 
 def _anywhere(facts: Facts) -> Iterable[str]:
@@ -106,25 +115,36 @@ def _is_read(change: Changed, program: Sequence[str]) -> bool:
     return is_interpreted(program) or not any(path.startswith(OF_AN_INTERPRETER) for path in change.facts)
 
 
-def _apart(changes: Sequence[Changed], machine: str) -> list[Changed]:
+def _apart(changes: Iterable[Changed], incident: Incident) -> tuple[Changed, ...]:
     """No two of them about one fact."""
     kept: list[Changed] = []
     taken: set[Place] = set()
     for change in changes:
-        theirs = _standing_for(change.facts, machine)
+        theirs = _standing_for(change.facts, incident)
         if not theirs & taken:
             kept.append(change)
             taken |= theirs
-    return kept
+    return tuple(kept)
 
 
-def _standing_for(facts: Iterable[str], machine: str) -> set[Place]:
-    return {place for path in facts for place in _places(machine, path)}
+def _standing_for(facts: Iterable[str], incident: Incident) -> set[Place]:
+    return {place for path in facts for place in _places(incident, path)}
+
+
+def _places(incident: Incident, path: str) -> tuple[Place, ...]:
+    return _places_of(incident.machine, incident.program, path)
 
 
 @cache
-def _places(machine: str, path: str) -> tuple[Place, ...]:
-    return places(standing(machine), path)
+def _places_of(machine: str, program: tuple[str, ...], path: str) -> tuple[Place, ...]:
+    """A package that the environment has not drifts in it no more than a device that the machine has not."""
+    sections = scene(machine, program)
+    return tuple(place for place in places(sections, path) if _is_there(sections, place))
+
+
+def _is_there(sections: Sections, place: Place) -> bool:
+    in_a_package = place.key.area == "libraries" and place.names[0] == "packages"
+    return not in_a_package or value(sections, Place(place.key, place.names[:2])) is not None
 
 
 def leads(change: Changed, metric: Number) -> bool:
@@ -141,13 +161,12 @@ def fact_leads(path: str, metric: Number) -> bool:
 
 def share_that_leads(changes: Sequence[Changed], incident: Incident) -> float:
     """Of the facts of a drift that may be suspects at all."""
-    facts = [path for change in changes for path in change.facts if not _is_context(path, incident.machine)]
+    facts = [path for change in changes for path in change.facts if not _is_context(path, incident)]
     return sum(fact_leads(path, incident.metric) for path in facts) / max(1, len(facts))
 
 
-@cache
-def _is_context(path: str, machine: str) -> bool:
-    return all(facts_of_place(place).context for place in _places(machine, path))
+def _is_context(path: str, incident: Incident) -> bool:
+    return all(facts_of_place(place).context for place in _places(incident, path))
 
 
 def about(path: str, told: str) -> bool:

@@ -1,11 +1,11 @@
 """Two whole runs of an incident, as sides of a diff: a machine before and after what changed on it."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from benchmarks.incidents.machines import MACHINES, copied, standing
+from benchmarks.incidents.machines import MACHINES, copied
 from benchmarks.incidents.programs import started
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of
 from benchmarks.incidents.rows import Facts, Incident, Number
@@ -21,6 +21,7 @@ from benchmarks.incidents.sampling import (
     host_samples,
     settle,
 )
+from benchmarks.incidents.surroundings import MAPPED, PROCESS, follow, scene_of
 from fingerprint.explain.subject import Subject
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Effective, effective
@@ -34,7 +35,6 @@ NOISE = 0.004
 """Of a metric from start to start, as a share."""
 BEGAN = 1_760_000_000 * 10**9
 EXIT_STATUS = "exit_status"
-MAIN = Key("process", "main")
 
 
 class Changed(NamedTuple):
@@ -55,12 +55,13 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
     every = (incident.also, *(change.facts for change in changes))
     sides = []
     for side in (0, 1):
-        sections = copied(standing(incident.machine))
-        sections[MAIN].update(started(incident.program))
-        sections.update(_opened(incident))
+        sections = scene_of(incident.machine, incident.program)
+        sections[PROCESS].update(started(incident.program))
+        sections[MAPPED].update(_opened(incident))
         samples = {**host_samples(sections, random), **gpu_samples(sections, random)}
         for facts in every:
             _apply(sections, samples, facts, side)
+        follow(sections)
         fit(samples, sections, random)
         for item in incident.seen if seen else ():
             add(samples, sections, item.fact, (item.before, item.after)[side], random)
@@ -68,12 +69,12 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
     return Runs(*sides)
 
 
-def _opened(incident: Incident) -> Sections:
+def _opened(incident: Incident) -> Plain:
     """The devices that the program opened, where they are known."""
     gpus = MACHINES[incident.machine].gpus
     of_nvidia = (*(f"/dev/nvidia{at}" for at in range(gpus)), "/dev/nvidia-uvm", "/dev/nvidiactl")
     devices = of_nvidia if gpus else incident.devices
-    return {} if devices is None else {Key("mapped", MAIN.target): {"devices": list(devices)}}
+    return {} if devices is None else {"devices": list(devices)}
 
 
 def _apply(sections: Sections, samples: Samples, facts: Facts, side: int) -> None:
@@ -109,7 +110,8 @@ def _subject(name: str, sections: Sections, samples: Samples, starts: Sequence[S
     after = copied(sections)
     count_on(after, samples)
     taken = {"before": _snapshot("before", sections, BEGAN), "after": _snapshot("after", after, BEGAN + _NS)}
-    runs = [_run(name, at, told, sections, samples) for at, told in enumerate(starts, start=1)]
+    of_starts = _of_a_start(sections, samples)
+    runs = [_run(name, at, told, of_starts) for at, told in enumerate(starts, start=1)]
     state: Effective = effective(runs[-1], taken)
     return Subject(name=name, state=state, attempts=tuple(runs), earlier=(state,) * (len(runs) - 1))
 
@@ -127,23 +129,32 @@ def _reading(key: Key, section: Plain) -> Reading:
     return reading_of(decoder_of(type_of(key))(json.dumps(section).encode()))
 
 
-def _run(name: str, attempt: int, metrics: Iterable[Metric], sections: Sections, samples: Samples) -> Run:
-    metrics = tuple(metrics)
+class _Start(NamedTuple):
+    """What every start of a side has: its command, what was read of its process, and what was sampled."""
+
+    argv: tuple[str, ...]
+    records: tuple[AnyRecord, ...]
+
+
+def _of_a_start(sections: Sections, samples: Samples) -> _Start:
+    read = (
+        Process(at=BEGAN, area=key.area, target=key.target, reading=_reading(key, section))
+        for key, section in sections.items()
+        if key.target
+    )
+    return _Start(tuple(_argv(sections[PROCESS])), (*read, Sampled(at=BEGAN + _NS, ticks=300, missed=0, facts=samples)))
+
+
+def _run(name: str, attempt: int, metrics: Sequence[Metric], start: _Start) -> Run:
     status = next(int(metric.samples[0]) for metric in metrics if metric.name == EXIT_STATUS)
-    argv = tuple(_argv(sections[MAIN]))
     opened = Opened(
         at=BEGAN, name=f"run-{name}", attempt=attempt, benchmark="b", host="host",
-        opener=Opener(pid=1, start_ticks=1, boot_id="boot"), argv=argv,
+        opener=Opener(pid=1, start_ticks=1, boot_id="boot"), argv=start.argv,
     )  # fmt: skip
     told: list[AnyRecord] = [
         Snapped(at=BEGAN, moment="before", snapshot="before"),
         Snapped(at=BEGAN + _NS, moment="after", snapshot="after"),
-        *(
-            Process(at=BEGAN, area=key.area, target=key.target, reading=_reading(key, section))
-            for key, section in sections.items()
-            if key.target
-        ),
-        Sampled(at=BEGAN + _NS, ticks=300, missed=0, facts=samples),
+        *start.records,
         *(Measured(at=BEGAN + _NS, metric=metric) for metric in metrics),
         Closed(at=BEGAN + _NS, how="exited", status=status),
     ]

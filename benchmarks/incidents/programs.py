@@ -11,8 +11,11 @@ from probes.kit.interpreters import module_of, named, script_at
 from probes.process.program import Started, described
 
 PYTHON = "/usr/bin/python3.11"
-OF_A_PROGRAM = ("process/main/env/", "process/main/flags/", "process/main/operands")
-"""What is set for one program, and drifts on no other one."""
+OF_A_PROGRAM = (
+    "process/main/env/", "process/main/flags/", "process/main/operands", "libraries/", "mapped/", "nccl/", "model/",
+    "container/",
+)  # fmt: skip
+"""What is set for one program, or is its own, and drifts on no other one."""
 OF_AN_INTERPRETER = ("process/main/interpreter/",)
 _NO_MACHINE = Replay({})
 
@@ -21,7 +24,8 @@ def started(argv: Sequence[str]) -> Plain:
     """The facts of a process's section that its command tells. Of Python, which one it is stands as it was read."""
     python = is_interpreted(argv)
     executable = PYTHON if python else argv[0]
-    told = described(_NO_MACHINE, Started(executable, file="", argv=tuple(argv), cwd="/srv", shared=False))
+    line = Started(executable, file="", argv=tuple(argv), cwd="/srv", called=argv[0], files=_NO_MACHINE)
+    told = described(_NO_MACHINE, line)
     facts: Plain = json.loads(msgspec.json.encode(told._asdict()))
     return {name: facts[name] for name in facts if name != "interpreter" or not python}
 

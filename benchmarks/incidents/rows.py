@@ -1,5 +1,6 @@
 """The incidents, in this project's own words: which facts changed, by what figures, and what else was seen."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
@@ -14,6 +15,19 @@ DATA = Path(__file__).with_name("data")
 Half = Literal["A", "B"]
 STRONG = ("fix verified", "maintainer")
 READABLE = ("host", "namespace")
+
+CATEGORIES: Mapping[str, str] = {
+    "local patches": r"libraries/[^/]+/(packages/[^/]+/modified|origins|hooks|customisations)(/|$)",
+    "versions": r"libraries/|mapped/[^/]+/libraries(/|$)",
+    "variables": r"process/[^/]+/env/|nccl/",
+    "arguments": r"process/[^/]+/(flags/|operands$)",
+    "containers": r"container/|process/[^/]+/(cgroup|seccomp|limits)(/|$)",
+    "placement": r"process/[^/]+/affinity$|mapped/[^/]+/memory/|numa/",
+    "GPUs": r"gpu/",
+    "driver": r"driver/",
+    "host": r"",
+}
+"""Of triggers, by what the first of their paths begins with."""
 
 Pair = tuple[Any, Any]
 """Before and after. None: no such item, or `absent`."""
@@ -75,6 +89,11 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def is_strong(self) -> bool:
         """Whether the cause is known for sure, and can be read on the host or in the process."""
         return self.confirmed_by in STRONG and self.visibility in READABLE and not self.null
+
+    @property
+    def category(self) -> str:
+        first = next(iter(self.trigger), "")
+        return next(name for name, path in CATEGORIES.items() if re.match(path, first))
 
 
 class Outside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,13 +8,15 @@ import msgspec
 
 from benchmarks.incidents.drift import about, drift, share_that_leads
 from benchmarks.incidents.pairs import Changed, runs_of
-from benchmarks.incidents.rows import Half, Incident, blind, half_of, incidents
+from benchmarks.incidents.programs import OF_A_PROGRAM
+from benchmarks.incidents.rows import CATEGORIES, Half, Incident, Pair, blind, half_of, incidents
 from fingerprint.explain import explain
 from fingerprint.explain.contract import Diff, Suspect
 
 NOTHING_LEADS = "nothing that changed is known to lead to it"
 NOTHING_CHANGED = ("no state changed that could explain it", "nothing that was seen in both runs changed")
 WORDS = ("likely", "possible", "unlikely")
+NEAR = 3
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,6 +27,7 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     row: str
+    category: str
     kind: str
     seed: int
     strong: bool
@@ -68,6 +71,7 @@ def _played(row: Incident, kind: str, seed: int) -> Answer:
     ranks = [suspect.rank for suspect in diff.suspects if own and _is_trigger(suspect, row)]
     return Answer(
         row=row.id,
+        category=row.category,
         kind=kind,
         seed=seed,
         strong=row.is_strong,
@@ -88,7 +92,16 @@ def abstains(diff: Diff) -> bool:
 
 
 def _is_trigger(suspect: Suspect, row: Incident) -> bool:
-    return any(about(path, told) for path in row.trigger for told in suspect.facts)
+    return any(
+        about(path, fact) and _went(suspect, fact, pair) for path, pair in row.trigger.items() for fact in suspect.facts
+    )
+
+
+def _went(suspect: Suspect, fact: str, pair: Pair) -> bool:
+    """Of one line for several packages, flags or variables: only where they went the way of the row's own."""
+    return (
+        not fact.startswith(OF_A_PROGRAM) or "*" not in fact or None in pair or (suspect.before, suspect.after) == pair
+    )
 
 
 def _shows(diff: Diff, row: Incident) -> bool:
@@ -133,9 +146,9 @@ def scores(played: Sequence[Answer]) -> Scores:
 
     return Scores(
         strong_top1=rate(kind("trigger", strong=True), within(1)),
-        strong_top3=rate(kind("trigger", strong=True), within(3)),
+        strong_top3=rate(kind("trigger", strong=True), within(NEAR)),
         all_top1=rate(kind("trigger"), within(1)),
-        all_top3=rate(kind("trigger"), within(3)),
+        all_top3=rate(kind("trigger"), within(NEAR)),
         null_abstains=rate(kind("null"), lambda answer: answer.abstains),
         removed_abstains=rate(kind("removed"), lambda answer: answer.abstains),
         drift_likely=rate(kind("removed"), lambda answer: answer.likely > 0),
@@ -144,6 +157,24 @@ def scores(played: Sequence[Answer]) -> Scores:
         calibration=_calibration([answer for answer in played if answer.kind == "trigger"]),
         drift_leads=min((answer.drift for answer in played), default=0.0),
     )
+
+
+class Ranks(msgspec.Struct, frozen=True):
+    """Of the triggers of one category."""
+
+    top1: Rate
+    top3: Rate
+
+
+def ranks(played: Iterable[Answer], *, strong: bool) -> dict[str, Ranks]:
+    """By category; strong: of strong rows alone."""
+    found = {}
+    told = [answer for answer in played if answer.kind == "trigger" and (answer.strong or not strong)]
+    for category in CATEGORIES:
+        own = [answer.rank for answer in told if answer.category == category]
+        first, near = sum(rank == 1 for rank in own), sum(0 < rank <= NEAR for rank in own)
+        found[category] = Ranks(Rate(first, len(own)), Rate(near, len(own)))
+    return found
 
 
 def _calibration(played: Iterable[Answer]) -> dict[str, Rate]:

@@ -12,7 +12,8 @@ from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.programs import OF_A_PROGRAM, name_of, started
 from benchmarks.incidents.putting import places, put, value
 from benchmarks.incidents.rows import Incident, blind, half_of, incidents, outside
-from benchmarks.incidents.scores import Answer, Rate, answers, scores
+from benchmarks.incidents.scores import Answer, Rate, answers, ranks, scores
+from benchmarks.incidents.surroundings import scene
 from fingerprint.diff.compare import compare
 
 FLOORS = {
@@ -69,7 +70,7 @@ def test_a_trigger_is_seen_by_the_diff_of_its_runs(row: Incident) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_no_drift_says_anything_of_the_facts_of_its_row(row: Incident) -> None:
     changes = drift(row, Random(row.id))
-    sections = standing(row.machine)
+    sections = scene(row.machine, row.program)
     ours = {place for path in (*row.trigger, *row.also) for place in places(sections, path)}
     theirs = [place for change in changes for path in change.facts for place in places(sections, path)]
     assert changes
