@@ -30,6 +30,11 @@ from probes.kit.facts import NOT_READ, Document, Fact, Gap, Section
 from probes.kit.paths import parse_path
 from probes.kit.probe import Probe
 
+ENDED_UNREAD = (
+    "the command ended before it was read: what it was given is compared, and nobody knows which packages, libraries "
+    "and container it had"
+)
+
 
 class Compared(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
@@ -74,7 +79,7 @@ def _unread(key: Key, a: Standing, b: Standing) -> Iterator[NotKnown]:
     unread = [side.given is not None and side.given is side.blob for side in (a, b)]
     if any(unread):
         x, y = ("not_read" if it else "seen" for it in unread)
-        yield NotKnown(key, (), x, y, "the command ended before it was read: what it was given is compared")
+        yield NotKnown(key, (), x, y, ENDED_UNREAD)
 
 
 def _same_gaps(key: Key, a: Blob, b: Blob) -> Iterator[NotKnown]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from fingerprint.diff.section import ENDED_UNREAD
 from fingerprint.explain import Subject, exit_status
 from fingerprint.runs.effective import effective_of_snapshot
 from fingerprint.runs.record import (
@@ -273,9 +274,7 @@ def test_that_nobody_read_a_process_is_said_where_nothing_changed() -> None:
     )
     diff = explained(a, b)
     assert diff.headline.startswith("Nothing changed in what was read: 2 facts were seen equal in both; not read in")
-    assert [(line.fact, line.says) for line in diff.not_known] == [
-        ("process/main", "the command ended before it was read: what it was given is compared")
-    ]
+    assert [(line.fact, line.says) for line in diff.not_known] == [("process/main", ENDED_UNREAD)]
 
 
 @given(facts, facts)
