@@ -10,6 +10,7 @@ from shlex import quote
 from typing import Any
 
 from fingerprint.explain.contract import ChangedFact, Diff, MetricChange, Suspect
+from fingerprint.gate.contract import Check, State, Verdict
 from fingerprint.report.phrases import (
     counted,
     grown_facts,
@@ -53,6 +54,11 @@ def render_diff(diff: Diff) -> str:
     """The five answers; long lists are folded."""
     blocks = (_head(diff), _metrics(diff), _suspects(diff), _changes(diff), _rest(diff), _next(diff))
     return _text(block for each in blocks for block in each)
+
+
+def render_verdict(verdict: Verdict) -> str:
+    """What a gate says: for a step summary."""
+    return _text(_verdict(verdict))
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -193,3 +199,32 @@ def _sections(document: Mapping[str, Any]) -> str:
 
 def _outcome(section: Mapping[str, Any]) -> str:
     return ": ".join(filter(None, (section["outcome"].replace("_", " "), section["detail"])))
+
+
+_TITLES: Mapping[State, str] = {
+    "failed": "Not as expected", "unknown": "Could not be read", "warned": "Worth a look", "waived": "Waived",
+}  # fmt: skip
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    yield f"### {words(verdict.says)}"
+    against = verdict.baseline or "its own defaults and maxima"
+    yield f"{words(verdict.host)}, {verdict.taken_at}, against {words(', '.join((against, *verdict.policies)))}"
+    for state, title in _TITLES.items():
+        checks = [check for check in verdict.checks if check.state == state]
+        if checks:
+            rows = table(("Rule", title, "Restore"), map(_check, checks))
+            yield rows if state in ("failed", "warned") or any(it.stops for it in checks) else _all(title, checks, rows)
+    yield "\n".join(f"- {words(note)}" for note in verdict.notes)
+    rest = [check for check in verdict.checks if check.state in ("ok", "out_of_scope")]
+    if rest:
+        yield _all("as expected, or nothing to check", rest, table(("Rule", "", ""), map(_check, rest)))
+
+
+def _all(title: str, checks: Sequence[Check], rows: str) -> str:
+    return folded(f"{len(checks)} {title[:1].lower()}{title[1:]}", rows)
+
+
+def _check(check: Check) -> Sequence[str]:
+    says = f"{check.says} ({check.reason})" if check.reason else check.says
+    return code(check.rule), words(says), code(check.restore) if check.restore else ""

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from fingerprint.explain.contract import Diff
 from fingerprint.report.html import render, render_diff
 from fingerprint.report.html.machine import Machine, machine, switches
-from fingerprint.report.html.markup import arrows, path, tag
 from fingerprint.report.html.topology import topology
+from fingerprint.report.markup import arrows, path, tag
 from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT
 from tests.report.hostile import HOSTILE, hostile_document, hostile_page
 
 TAGS = frozenset(
     "html head meta title style body main header section article h1 h2 h3 p b small code pre wbr dl div dt dd details"
-    " summary table caption thead tbody tr th td figure figcaption svg line circle path rect text g span ol li form label"
-    " input output script".split()
+    " summary table caption thead tbody tr th td figure figcaption svg line circle path rect text g span ol li form"
+    " label input output script".split()
 )
 VOID = frozenset({"meta", "input", "wbr"})
 

@@ -6,7 +6,7 @@ from statistics import median
 from typing import NamedTuple
 
 from fingerprint.explain.contract import MetricChange, Spread
-from fingerprint.report.html.markup import Html, tag
+from fingerprint.report.markup import Html, tag
 from fingerprint.words import quantity
 
 LANE = 30

@@ -5,9 +5,9 @@ from itertools import chain
 
 from fingerprint.explain.contract import EVERY_RUN, ChangedFact, Diff, MetricChange, Side
 from fingerprint.report.html.charts import Ratios, ratios, strip
-from fingerprint.report.html.markup import Child, Html, arrows, join, path, tag
 from fingerprint.report.html.page import section
 from fingerprint.report.html.suspects import suspects
+from fingerprint.report.markup import Child, Html, arrows, join, path, tag
 from fingerprint.report.phrases import (
     DURING,
     area_and_name,
@@ -26,6 +26,7 @@ from fingerprint.words import quantity
 
 SHOWN = 12
 SEEN = 8
+NAMED = 3
 STRIPS = 2
 REASONS = 6
 MOVED = ("worse", "better", "changed")
@@ -215,14 +216,11 @@ def _not_known(diff: Diff) -> Html | None:
 
 def _unknown(leads: bool, a: str, b: str, says: str, facts: Sequence[str]) -> Html:
     where = f"{a} in both" if a == b else f"A {a}, B {b}"
-    because = f"{where}: {says}" if says else where
-    told = because.replace("_", " ")
-    if len(facts) <= 3:
-        return tag("div", paths(facts), tag("p", told, class_="note"), class_="unknown leads" if leads else "unknown")
-    rest = folded(f"and {len(facts) - 1} more", paths(facts[1:]))
-    return tag(
-        "div", paths(facts[:1]), tag("p", told, class_="note"), rest, class_="unknown leads" if leads else "unknown"
-    )
+    because = (f"{where}: {says}" if says else where).replace("_", " ")
+    named = len(facts) if len(facts) <= NAMED else 1
+    rest = folded(f"and {len(facts) - named} more", paths(facts[named:])) if facts[named:] else None
+    kind = "unknown leads" if leads else "unknown"
+    return tag("div", paths(facts[:named]), tag("p", because, class_="note"), rest, class_=kind)
 
 
 def _blind(diff: Diff) -> Html | None:

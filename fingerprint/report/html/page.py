@@ -5,7 +5,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from fingerprint.report.html.markup import Child, Html, tag
+from fingerprint.report.markup import Child, Html, tag
 
 HERE = Path(__file__).parent
 

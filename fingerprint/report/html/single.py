@@ -5,8 +5,8 @@ from shlex import quote
 from typing import Any
 
 from fingerprint.report.html.comparison import listing
-from fingerprint.report.html.markup import Child, Html, arrows, path, tag
 from fingerprint.report.html.page import section
+from fingerprint.report.markup import Child, Html, arrows, path, tag
 from fingerprint.report.phrases import measured as in_one_value
 from fingerprint.report.phrases import moved_during
 from fingerprint.words import in_words, moment

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fingerprint.report.html.markup import Html, path, tag
 from fingerprint.report.html.page import section
 from fingerprint.report.leaves import Section, Sections, Units, of_section, worded_in_full
+from fingerprint.report.markup import Html, path, tag
 from probes.kit.paths import parse_path
 
 _NOT_THERE = (None, "(not there)")

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator
 
 from fingerprint.explain.contract import Diff, Suspect, Unexplained
 from fingerprint.report.html.charts import share
-from fingerprint.report.html.markup import Html, arrows, path, tag
 from fingerprint.report.html.page import section
+from fingerprint.report.markup import Html, arrows, path, tag
 from fingerprint.report.phrases import grown_facts, named, no_suspect, span, suspect_change
 
 IN_FULL = 3

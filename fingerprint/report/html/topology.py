@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fingerprint.report.html.machine import CLASSES, SWITCHES, Gpu, Machine, machine, switches
-from fingerprint.report.html.markup import Html, tag
 from fingerprint.report.html.page import section
 from fingerprint.report.leaves import Sections
+from fingerprint.report.markup import Html, tag
 
 WIDTH = 328  # a phone's, less its margins
 _GAP = 8

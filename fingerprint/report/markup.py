@@ -1,4 +1,4 @@
-"""Elements of a page, made so that nothing from outside becomes markup: every text is escaped on its way in."""
+"""Elements of HTML and XML, made so that nothing from outside becomes markup: every text is escaped on its way in."""
 
 from collections.abc import Iterable
 from html import escape
@@ -20,7 +20,7 @@ Child: TypeAlias = Union[str, Iterable["Child"], None]
 
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
     """One element. attributes: `class_` and `aria_label` are written as HTML has them; None and False leave one out."""
-    written = "".join(_attribute(key, value) for key, value in attributes.items() if value not in (None, False))
+    written = "".join(_attribute(key, value) for key, value in attributes.items() if _is_told(value))
     if name in _VOID:
         return Html(f"<{name}{written}>")
     return Html(f"<{name}{written}>{join(children)}</{name}>")
@@ -43,6 +43,10 @@ def arrows(text: str) -> str:
 def path(fact: str) -> Html:
     """A fact's path, which may be broken after each segment."""
     return tag("code", Html(join(fact).replace("/", "/<wbr>")))
+
+
+def _is_told(value: object) -> bool:
+    return value is not None and value is not False
 
 
 def _attribute(key: str, value: object) -> str:
