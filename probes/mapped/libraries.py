@@ -76,7 +76,7 @@ class _Reading:
             sha256=then(elf, lambda told: _digest(files, place, told)),
             size=size,
             soname=then(elf, lambda told: told.soname or Gap("absent", "it has no name of its own")),
-            owner=self._owners.of(path, size),
+            owner=self._owners.of(self._files, path, size),
             deleted=file.deleted,
         )
 

@@ -18,13 +18,13 @@ class Owners:
     Only packages whose names are like the file's path are asked: there may be thousands of others.
     """
 
-    def __init__(self, host: Host, pid: int) -> None:
-        self._host, self._pid = host, pid
+    def __init__(self, _host: Host, _pid: int) -> None:
         self._known: dict[tuple[str, Seen[int]], Seen[str]] = {}
 
-    def of(self, path: str, size: Seen[int]) -> Seen[str]:
+    def of(self, files: Host, path: str, size: Seen[int]) -> Seen[str]:
+        """files: the host as the process sees its files."""
         if (path, size) not in self._known:
-            self._known[path, size] = _owner(self._host.within(self._pid), path)
+            self._known[path, size] = _owner(files, path)
         return self._known[path, size]
 
 
