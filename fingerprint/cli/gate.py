@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fingerprint.cli.options import RUN, TEXT, output_format, quiet
 from fingerprint.cli.serving import Duration
 from fingerprint.cli.verb import Verb
+from fingerprint.cli.verdicts import FORMATS, OutputArgument, Telling, tell
 
 if TYPE_CHECKING:
-    from fingerprint.cli.gating import Gate
-    from fingerprint.gate.contract import Verdict
     from fingerprint.gate.policy import Policy
 
 FILE = click.Path(path_type=Path)
@@ -25,7 +24,8 @@ EXIT = {"pass": 0, "fail": 1, "cannot_tell": 3}
 fingerprint gate                         (the host against its own defaults and maxima)
 fingerprint gate --baseline @good --wait 10m
 fingerprint gate --policy examples/policies/quiet-gpu-host.toml --explain
-fingerprint gate --policy policy.toml --policy-ref origin/main""",
+fingerprint gate --policy policy.toml --policy-ref origin/main
+fingerprint gate --baseline @good --format github --write junit:gate.xml""",
     exits={
         "0": "pass: the benchmark may start; warnings are told",
         "1": "fail: something is not as expected",
@@ -41,19 +41,20 @@ fingerprint gate --policy policy.toml --policy-ref origin/main""",
 @click.option("--wait", "seconds", type=Duration(), metavar="DURATION",
               help="Wait so long for what becomes right by itself.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="List each rule with its reading.")
-@output_format("text", "json")
+@output_format(*FORMATS)
+@click.option("--write", "outputs", multiple=True, type=OutputArgument(), metavar="FORMAT:FILE",
+              help="Write it there as well, in any of these formats; may be repeated.")  # fmt: skip
 @quiet()
 def command(
-    baseline: str | None, policies: tuple[Path, ...], revision: str | None, seconds: float | None, explain: bool,
-    form: str, quiet: bool,
+    baseline: str | None, policies: tuple[Path, ...], revision: str | None, seconds: float | None, **telling: Any
 ) -> int:  # fmt: skip
     """Say whether a benchmark may start: is the host as it should be?"""
     from fingerprint.cli.gating import Gate
 
-    with Gate(_policies(policies, revision), baseline, quiet=quiet) as gate:
+    how = Telling(**telling)
+    with Gate(_policies(policies, revision), baseline, quiet=how.quiet) as gate:
         verdict = gate.verdict(seconds or 0)
-        if not quiet:
-            click.echo(_told(gate, verdict, form, explain), nl=False, color=gate.invocation.color)
+        tell(gate.invocation, verdict, how)
     return EXIT[verdict.outcome]
 
 
@@ -65,13 +66,3 @@ def _policies(files: Sequence[Path], revision: str | None) -> "tuple[Policy, ...
     from fingerprint.gate.policy_file import policy_at, policy_in
 
     return tuple(policy_in(file) if revision is None else policy_at(file, revision) for file in files)
-
-
-def _told(gate: "Gate", verdict: "Verdict", form: str, explain: bool) -> str:
-    if form == "json":
-        from fingerprint.report.json import render as as_json
-
-        return as_json(verdict)
-    from fingerprint.report.gate import render
-
-    return render(verdict, explain=explain, width=gate.invocation.width, color=gate.invocation.color)
