@@ -113,9 +113,10 @@ def _engine() -> Plain:
 
 
 def record_wheels(section: Plain) -> None:
-    """Another version is another wheel: its RECORD as the versions stand after all that was changed."""
+    """Another version is another wheel: its RECORD as the versions stand after all that was changed, where no row tells
+    of another wheel of the same version."""
     for name, package in section["packages"]["items"].items():
-        package["record"] = digest(name, package.get("version"))
+        package.setdefault("record", digest(name, package.get("version")))
 
 
 def digest(*of: object) -> str:

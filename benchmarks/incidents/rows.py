@@ -17,7 +17,7 @@ STRONG = ("fix verified", "maintainer")
 READABLE = ("host", "namespace")
 
 CATEGORIES: Mapping[str, str] = {
-    "local patches": r"libraries/[^/]+/(packages/[^/]+/modified|origins|hooks|customisations)(/|$)",
+    "local patches": r"libraries/[^/]+/(packages/[^/]+/(modified|record)|origins|hooks|customisations)(/|$)",
     "versions": r"libraries/|mapped/[^/]+/libraries(/|$)",
     "variables": r"process/[^/]+/env/|nccl/",
     "arguments": r"process/[^/]+/(flags/|operands$)",

@@ -12,7 +12,7 @@ from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.programs import OF_A_PROGRAM, name_of, started
 from benchmarks.incidents.putting import places, put, value
 from benchmarks.incidents.rows import Incident, blind, half_of, incidents, outside
-from benchmarks.incidents.scores import Answer, Rate, answers, ranks, scores
+from benchmarks.incidents.scores import Answer, Rate, answers, scores
 from benchmarks.incidents.surroundings import scene
 from fingerprint.diff.compare import compare
 
