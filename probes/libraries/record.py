@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host
+from probes.libraries.added import Held, added, held
 from probes.libraries.sections import Modified
 
 CAP = 64 << 20  # bytes; that of torch has 1.5 MB
@@ -39,11 +40,12 @@ class Row(NamedTuple):
 
 
 class Record(NamedTuple):
-    """written: when, in ns since 1970. rows: of the files to look at, sorted by path."""
+    """written: when, in ns since 1970. rows: of the files to look at, sorted by path. held: what may lie there."""
 
     digest: str
     written: int
     rows: tuple[Row, ...]
+    held: Held = {}
 
 
 def record(host: Host, place: str, rows: Rows) -> Seen[Record]:
@@ -53,12 +55,15 @@ def record(host: Host, place: str, rows: Rows) -> Seen[Record]:
 
 @lru_cache(maxsize=2048)
 def _record(host: Host, place: str, info: Stat, rows: Rows) -> Seen[Record]:
-    return then(host.text(place, CAP), lambda text: _parsed(lines_of(text), info, rows))
+    return then(host.text(place, CAP), lambda text: _parsed(text, info, rows))
 
 
-def _parsed(lines: Sequence[str], info: Stat, rows: Rows) -> Record:
-    wanted = () if rows == "none" else tuple(_rows(lines, whole=rows == "all"))
-    return Record(digest_of(lines), info.mtime_ns, wanted)
+def _parsed(text: str, info: Stat, rows: Rows) -> Record:
+    lines = lines_of(text)
+    if rows == "none":
+        return Record(digest_of(lines), info.mtime_ns, ())
+    wanted = tuple(_rows(lines, whole=rows == "all"))
+    return Record(digest_of(lines), info.mtime_ns, wanted, held([*map(_path, text.splitlines())]))
 
 
 def lines_of(text: str) -> list[str]:
@@ -81,11 +86,15 @@ def digest_of(lines: Sequence[str]) -> str:
 def _rows(lines: Sequence[str], *, whole: bool) -> Iterator[Row]:
     """Of files that can run, or of all. Raises ValueError for a line that is none."""
     for line in lines:
-        path, checksum, size = line.rsplit(",", 2)
-        if path[:1] == '"':
-            path = path[1:-1].replace('""', '"')
+        _, checksum, size = line.rsplit(",", 2)
+        path = _path(line)
         if whole or not path.endswith(_NOT_RUN):
             yield Row(path, checksum, int(size))
+
+
+def _path(line: str) -> str:
+    path = line.rsplit(",", 2)[0]
+    return path[1:-1].replace('""', '"') if path[:1] == '"' else path
 
 
 class Checker:
@@ -108,10 +117,17 @@ class Checker:
                 differing[row.path] = self._content(f"{site}/{row.path}", info.size) or f"{info.size} bytes"
             elif info.mtime_ns > told.written:
                 newer.append((info.size, row))
+        differing.update(self._added(site, told.held))
         unsettled = sum(not self._settled(site, row, size, differing) for size, row in sorted(newer))
         names = sorted(differing)
         digest = digest_of([f"{name} {differing[name]}" for name in names]) if names else "clean"
         return Modified(digest=digest, count=len(names), files=tuple(names[:MOST_NAMES]), unsettled=unsettled)
+
+    def _added(self, site: str, known: Held) -> Iterator[tuple[str, str]]:
+        for folder, names in known.items():
+            for name, info in added(names, self._listing(f"{site}/{folder}")):
+                path = f"{folder}/{name}"
+                yield path, self._content(f"{site}/{path}", info.size) or f"{info.size} bytes"
 
     def _unlike(self, site: str, told: Record) -> Iterator[Row]:
         """Those that are no regular file of the recorded size and no newer than RECORD: of 10,000 mostly none."""

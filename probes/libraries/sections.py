@@ -13,7 +13,8 @@ class Modified(Section):
     """The files of a distribution against its RECORD; nobody looked at those of packages that are not watched."""
 
     digest: Seen[str] = config(
-        "A file that was edited, or put in its place, runs under the version that the package still claims",
+        "A file that was edited, put in its place or added beside it runs under the version that the package still "
+        "claims",
         "RECORD beside size, time and, where these leave it open, content; `clean`, or a digest of what differs",
         follows=("libraries/*/origins/*/commit", "libraries/*/packages/*/version"),
     )

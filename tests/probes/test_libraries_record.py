@@ -88,6 +88,32 @@ def test_a_file_that_is_gone_is_modified(venv: Environment) -> None:
     assert modified(venv).files == ("vllm/kernel.so",)
 
 
+@pytest.mark.parametrize("name", ["tuned.json", "patch.py", "kernels.so"])
+def test_a_file_that_was_put_beside_a_packages_own_is_modified(name: str, venv: Environment) -> None:
+    (venv.site / "vllm" / name).write_text("{}")
+    one = modified(venv)
+    (venv.site / "vllm" / name).write_text("[]")
+    assert (one.count, one.files) == (1, (f"vllm/{name}",))
+    assert modified(venv).digest != one.digest
+
+
+def test_what_runs_leave_behind_and_what_others_brought_is_none_of_a_package(venv: Environment) -> None:
+    venv.install("nvidia_nccl_cu12", "2.27.3", {"nvidia/nccl/lib/libnccl.so.2": "code", "nvidia/nccl/__init__.py": ""})
+    for path in ("vllm/__pycache__/engine.cpython-311.pyc", "vllm/run.log", "vllm/new/tuned.json", "nvidia/other.so"):
+        (venv.site / path).parent.mkdir(exist_ok=True)
+        (venv.site / path).write_text("written")
+    (venv.site / "vllm/linked.py").symlink_to("engine.py")
+    assert modified(venv) == modified(venv, "nvidia-nccl-cu12") == CLEAN
+
+
+def test_a_file_that_record_names_without_a_hash_was_not_added(venv: Environment) -> None:
+    with (venv.site / "vllm-0.11.0.dist-info/RECORD").open("a") as record:
+        record.write("vllm/built.so,,\n")
+    (venv.site / "vllm/built.so").write_text("here")
+    os.utime(venv.site / "vllm-0.11.0.dist-info/RECORD")
+    assert modified(venv) == CLEAN
+
+
 def test_a_link_into_a_cache_is_the_file_that_it_leads_to(venv: Environment, tmp_path: Path) -> None:
     kernel = venv.site / "vllm/kernel.so"
     kernel.rename(tmp_path / "cached")
