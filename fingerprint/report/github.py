@@ -5,6 +5,7 @@ outside is escaped as its toolkit does, so that none of it is a command.
 """
 
 from fingerprint.gate.contract import Check, State, Verdict
+from fingerprint.report.phrases import policy_line
 from fingerprint.words import clean
 
 SHOWN = 9
@@ -40,9 +41,8 @@ def _annotated(kind: str, checks: list[Check]) -> list[str]:
 
 def _annotation(kind: str, check: Check) -> str:
     """Beside its line of the policy, where it is of one."""
-    file, _, line = check.source.rpartition(":")
-    in_policy = check.origin == "policy" and line.isdigit()
-    where = {"file": clean(file.removeprefix("./")), "line": line} if in_policy else {}
+    place = policy_line(check)
+    where: dict[str, str | int] = {"file": place[0], "line": place[1]} if place else {}
     more = (("why", check.reason), ("restore", check.restore))
     message = [clean(check.says), *(f"{word}: {clean(text)}" for word, text in more if text)]
     return command(kind, "\n".join(message), title=f"gate: {clean(check.rule)}", **where)

@@ -4,6 +4,7 @@ import json
 from hashlib import blake2b
 
 from fingerprint.gate.contract import Check, Verdict
+from fingerprint.report.phrases import policy_line
 from fingerprint.words import clean
 
 NOWHERE = "fingerprint-gate"
@@ -17,17 +18,13 @@ def render(verdict: Verdict) -> str:
 
 
 def _entry(check: Check) -> dict[str, object]:
-    file, _, line = check.source.rpartition(":")
-    in_policy = check.origin == "policy" and line.isdigit()
+    path, line = policy_line(check) or (NOWHERE, 1)
     return {
         "description": ". ".join(clean(text).rstrip(".") for text in (check.says, check.reason) if text),
         "check_name": clean(check.rule),
         "fingerprint": _digest(check),
         "severity": _severity(check),
-        "location": {
-            "path": clean(file.removeprefix("./")) if in_policy else NOWHERE,
-            "lines": {"begin": int(line) if in_policy else 1},
-        },
+        "location": {"path": path, "lines": {"begin": line}},
     }
 
 
@@ -39,5 +36,6 @@ def _severity(check: Check) -> str:
 
 def _digest(check: Check) -> str:
     """The same for the same check of another job, whatever it found, so that GitLab can tell what is new."""
-    rule = "\0".join((check.origin, check.source.rpartition(":")[0], check.rule, *check.facts))
+    where = policy_line(check)
+    rule = "\0".join((check.origin, where[0] if where else check.source, check.rule, *check.facts))
     return blake2b(rule.encode(errors="surrogatepass"), digest_size=16).hexdigest()

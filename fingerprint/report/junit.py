@@ -6,6 +6,7 @@ error, what may be is skipped.
 
 from fingerprint.gate.contract import Check, Verdict
 from fingerprint.report.markup import Html, join, tag
+from fingerprint.report.phrases import policy_line
 
 SKIPPED = ("unknown", "waived", "out_of_scope")
 
@@ -36,8 +37,8 @@ def _case(check: Check) -> Html:
 
 def _class(check: Check) -> str:
     """What a report groups by: the policy without the line, or the baseline."""
-    file = check.source.removeprefix("./").rpartition(":")[0].replace("/", ".")
-    return ".".join(filter(None, ("gate", check.origin, file if check.origin == "policy" else check.source)))
+    where = policy_line(check)
+    return ".".join(filter(None, ("gate", check.origin, where[0].replace("/", ".") if where else check.source)))
 
 
 def _result(check: Check) -> Html | None:

@@ -17,7 +17,8 @@ from fingerprint.explain.contract import (
     Suspect,
     Unknown,
 )
-from fingerprint.words import before_after, growth, in_words, place, quantities, quantity
+from fingerprint.gate.contract import Check
+from fingerprint.words import before_after, clean, growth, in_words, place, quantities, quantity
 
 DURING = "changed during the run"
 DEVICES = 4
@@ -27,6 +28,8 @@ HOPELESS = ("unsupported", "not_observable", "retired")
 NO_VALUE = "no value"
 NOBODY_KNOWS = "nothing on this host tells it"
 WITH_IT = 2
+_POLICY_LINE = re.compile(r"(?P<file>.+?)(?: at [^\s:]+)?:(?P<line>\d+)", re.DOTALL)
+"""Read from a revision it is `policy.toml at main:12`."""
 _CLAUSE = re.compile(r"; |(?<=[a-z0-9)%])\. ")
 
 
@@ -220,6 +223,12 @@ def span(low: float, high: float, unit: str) -> str:
     if low == high:
         return quantity(high, unit) if high else "nothing of it"
     return f"{quantity(low, '')} to {quantity(high, unit)}" if low else f"at most {quantity(high, unit)}"
+
+
+def policy_line(check: Check) -> tuple[str, int] | None:
+    """The file, from the folder where the gate was asked, and the line; None of what stands in no policy."""
+    found = _POLICY_LINE.fullmatch(check.source) if check.origin == "policy" else None
+    return (clean(found["file"].removeprefix("./")), int(found["line"])) if found else None
 
 
 def measured(metric: Mapping[str, Any]) -> str:

@@ -97,7 +97,8 @@ def test_each_check_that_is_not_as_it_should_be_is_an_annotation_beside_its_line
     assert failed.properties == {"title": "gate: power-limit"}
     assert failed.message.splitlines()[1:] == ["why: throughput fell 100 %: x 0.64", "restore: nvidia-smi -pl 600"]
     assert unknown.properties == {"title": "gate: kernel/tracing/*", "file": "policies/quiet, fast.toml", "line": "12"}
-    assert (warned.name, warned.properties["file"]) == ("warning", "policies/ci.toml")
+    assert warned.name == "warning"
+    assert warned.properties == {"title": "gate: cpu/*/governor", "file": "policies/ci.toml", "line": "3"}
 
 
 @all_verdicts
