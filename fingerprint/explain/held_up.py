@@ -10,6 +10,8 @@ from fingerprint.explain.contract import Evidence, HeldUp, Likelihood, Neighbour
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.waiting import (
+    OF_MAIN,
+    OF_SERVERS,
     RUN_DELAY,
     STOLEN,
     THROTTLED,
@@ -135,7 +137,13 @@ def _held(wait: Wait, a: Waited, b: Waited) -> Held | None:
 
 def _line(wait: Wait, both: Sequence[Waited], says: str, by: tuple[Neighbour, ...] = ()) -> HeldUp:
     a, b = (None if waited.share is None else round(waited.share, 4) for waited in both)
-    return HeldUp(fact=wait.fact, a=a, b=b, by=by, says=says)
+    return HeldUp(fact=_fact(wait, both), a=a, b=b, by=by, says=says)
+
+
+def _fact(wait: Wait, both: Sequence[Waited]) -> str:
+    """Where it was read: of runs of several servers in the tree of each."""
+    is_mains = any(path.startswith(OF_MAIN) for waited in both for path in waited.start.samples)
+    return wait.fact if is_mains else wait.fact.replace(OF_MAIN, OF_SERVERS)
 
 
 def _not_known(both: Sequence[Waited]) -> Held | None:

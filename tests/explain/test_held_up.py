@@ -103,6 +103,23 @@ def test_who_took_the_cpus_that_a_run_waited_for_is_named_first_of_all() -> None
     assert diff.next[0] == "Run B again without stress-ng beside it, or pin each to CPUs of its own (taskset -c)."
 
 
+def test_of_several_servers_it_is_what_their_trees_waited_together() -> None:
+    def served(name: str, waited: float) -> Subject:
+        told = samples(waited=waited, throttled=waited, used=0.2)
+        facts = {
+            path.replace("/main/", f"/{server}/"): sample
+            for path, sample in told.items()
+            for server in ("sglang-1", "vllm-2")
+        }
+        records = (Sampled(at=START, ticks=9, missed=0, facts=facts), closed())
+        folded = run(*records, id_=f"01{name}", name=name, at=START)
+        return Subject(name=name, state=effective(folded, {}), attempts=(folded,))
+
+    delay, quota = explained(served("A", 0), served("B", 0.3)).held_up
+    assert (quota.fact, quota.b) == ("usage/*/cgroup/throttled_usec", 0.3)  # they may share the group of one quota
+    assert (delay.fact, delay.b) == ("usage/*/run_delay", 0.3)  # of which the quota accounts for a half
+
+
 def test_it_is_said_of_whichever_run_waited() -> None:
     a, b = subject("A", waited=0.5, programs={"make": 0.9}), subject("B")
     assert held(a, b)["run_delay"].says == "A waited 50 % of its time for a CPU while make took 90 % of a CPU; B: 0 %"
