@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from fingerprint.diff.changes import Change, Changes, Folded, Paired
 from fingerprint.diff.folding import fold_alike
 from fingerprint.diff.followers import leaders
@@ -55,7 +57,8 @@ def _hosts(a: Effective, b: Effective) -> tuple[Paired, ...]:
 
 def _launchers(a: Effective, b: Effective) -> tuple[Paired, ...]:
     pair = below_a_script(under_servers_of(a.sections, b.sections), b.sections)
-    return () if pair is None else (pair,)
+    names = {servers.b: servers.a for servers in pair_servers(a.sections, b.sections)}
+    return () if pair is None else (msgspec.structs.replace(pair, a=names.get(pair.a, pair.a)),)
 
 
 def _compared(pair: SectionPair, known: ProbeOf, same_host: bool) -> Compared:

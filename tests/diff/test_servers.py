@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from fingerprint.diff import Changes, compare
+from fingerprint.diff.changes import Paired
 from probes.kit.facts import Map, Section
 from probes.nccl.sections import Nccl
 from probes.process import Process
@@ -63,7 +64,7 @@ def test_a_launcher_below_a_start_script_is_compared_with_one_that_is_none_below
         ("process/main.start-script", "vanished"),
         ("process/main.sleep.1", "vanished"),
     }
-    assert changes.pairing[-1].how == "same engine, below a start script"
+    assert changes.pairing[-1] == Paired("sglang-30000", "main", "same engine, below a start script")
 
     mirrored = compared(itself, script)
     assert told(mirrored)["process/sglang-30000/nice"] is None
