@@ -80,7 +80,7 @@ class Beside:
             areas_of(due),
             self._recording.means.reader,
             Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
-            Writing(self._process, self._renamed),
+            Writing(self._process, self._renamed, self._recording.trouble),
             Telling(_is_passing, _environment),
         )
 

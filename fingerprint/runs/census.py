@@ -16,6 +16,8 @@ READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
+_PROCESSES = f"more than {MOST} processes ran at once: the first of the tree were read, and no others"
+_ENVIRONMENTS = f"more than {MOST_ENVIRONMENTS} Python environments were at work: the first were read, and no others"
 
 
 class Roots(NamedTuple):
@@ -57,10 +59,11 @@ TELLING_NOTHING = Telling()
 
 
 class Writing(NamedTuple):
-    """Where it goes: a section that counts, and that what had one name has another."""
+    """Where it goes: a section that counts, that what had one name has another, and what was left out."""
 
     section: Callable[[Key, Reading], None]
     renamed: Callable[[str, str], None] = lambda _was, _name: None
+    left_out: Callable[[str], None] = lambda _what: None
 
 
 class Moments(NamedTuple):
@@ -107,6 +110,7 @@ class Census:
         self._begun: float | None = None
         self._names: dict[int, str] = {}
         self._unanswered: Counter[Target] = Counter()
+        self._told: set[str] = set()
 
     @property
     def ports(self) -> frozenset[int]:
@@ -152,6 +156,8 @@ class Census:
             self._confirm(frozenset(targets))
         wanted = [target for target in targets if not newcomers_alone or (target.pid, target.name) not in known]
         self._is_due = False
+        if wanted[MOST:]:
+            self._tell_once(_PROCESSES)
         jobs = [Job(area, target) for target in wanted[:MOST] for area in self._areas.process]
         if jobs:
             self._asked = {job.key: job.target for job in jobs}
@@ -245,8 +251,18 @@ class Census:
             self._note_environment(key, target, reading)
 
     def _note_environment(self, key: Key, target: Target, reading: Reading) -> None:
-        if not self._areas.environment or len(self._environments_begun) >= MOST_ENVIRONMENTS:
+        if not self._areas.environment or _ENVIRONMENTS in self._told:
             return
         environment = self._telling.environment(key, reading)
-        if environment is not None and environment not in self._environments_begun:
-            self._environments_due.setdefault(environment, target)
+        known = self._environments_begun | self._environments_due.keys()
+        if environment is None or environment in known:
+            return
+        if len(known) < MOST_ENVIRONMENTS:
+            self._environments_due[environment] = target
+        else:
+            self._tell_once(_ENVIRONMENTS)
+
+    def _tell_once(self, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            self._write.left_out(what)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import pytest
 
-from fingerprint.runs.census import Areas, Census, Moments, Roots, Telling, Writing
+from fingerprint.runs.census import MOST, MOST_ENVIRONMENTS, Areas, Census, Moments, Roots, Telling, Writing
 from fingerprint.runs.readers import Finished
 from fingerprint.runs.timetable import Timetable
 from fingerprint.sections import decoder_of
@@ -219,6 +219,31 @@ def test_of_a_server_that_runs_already_the_whole_tree_is_read_at_first_sight() -
     census_of(reader, written).step(0.0)
     assert reader.asked == [[MAIN, RANK]]
     assert written.keys == [Key("process", "main")]
+
+
+def test_of_thousands_of_processes_the_first_are_read_and_that_there_are_more_is_told_once() -> None:
+    told: list[str] = []
+    reader = Engine(*(Target(f"main.cc1.{number}", number) for number in range(2, 5000)))
+    writing = Writing(lambda _key, _reading: None, left_out=told.append)
+    census = Census(STARTED, Areas(["process"]), reader, timetables(LOOKS), writing)
+    for moment in MOMENTS:
+        census.step(moment)
+    assert {len(asked) for asked in reader.asked} == {MOST}
+    assert reader.asked[0][0] == MAIN
+    assert len(told) == 1
+    assert told[0].startswith(f"more than {MOST} processes ran at once")
+
+
+def test_that_more_environments_were_at_work_than_are_read_is_told_once() -> None:
+    told: list[str] = []
+    telling = Telling(environment=lambda key, _reading: key.target)
+    reader = Engine(*(Target(f"sglang-30000.tp{rank}", 2 + rank) for rank in range(20)))
+    areas = Areas(["process"], ["libraries"])
+    census = Census(STARTED, areas, reader, timetables(LOOKS), Writing(lambda *_: None, left_out=told.append), telling)
+    for moment in (*MOMENTS, 5.0, 10.0):
+        census.step(moment)
+    assert len(told) == 1
+    assert f"more than {MOST_ENVIRONMENTS} Python environments" in told[0]
 
 
 def test_a_look_reads_newcomers_alone_and_the_next_one_lets_them_count() -> None:
