@@ -57,9 +57,9 @@ def write(invocation: "Invocation", report: Report, run_ids: Sequence[str]) -> s
     try:
         text = json.dumps(_document(invocation, report, run_ids), indent=2) + "\n"
         report.file.write_text(text, encoding="utf-8")
-    except (OSError, ValueError, Trouble) as error:
+    except Exception as error:  # noqa: BLE001  # the command's exit status is to be passed on, whatever is wrong here
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return f"--report {report.file} was not written: {why}"
+        return f"--report {report.file} was not written: {why or type(error).__name__}"
     return ""
 
 

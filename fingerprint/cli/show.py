@@ -26,6 +26,8 @@ fingerprint show @ --format html > run.html""",
 @output_format("text", "json", "markdown", "html")
 def command(what: str, facts: str | None, form: str) -> None:
     """Print a run or a snapshot: how it went, what is odd in it, what was read, what was not."""
+    if facts is not None and form != "text":
+        raise click.UsageError(f"--facts lists facts as text: leave out --format {form}, which has all of them")
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()

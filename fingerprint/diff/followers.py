@@ -60,7 +60,7 @@ def _is_beside(leader: Change, change: Change) -> bool:
 
 def _is_namesake(leader: Change, change: Change) -> bool:
     """Whether both are items of collections and bear one name: NCCL finds NCCL_ALGO where the environment has it."""
-    return change.item == change.names[-1] == leader.names[-1] == leader.item
+    return (change.item,) == change.names[-1:] == leader.names[-1:] == (leader.item,)
 
 
 def _may_lead(glob: str, leader: Change, change: Change) -> bool:

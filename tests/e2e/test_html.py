@@ -95,9 +95,10 @@ def test_nothing_is_cut_off_or_lies_outside(chromium: Browser, page: Path, width
     chromium.open(page, width=width)
     chromium.ask(UNFOLDED)
     outside = chromium.ask(
-        "[...document.querySelectorAll('main *:not(.wide *)')]"
-        ".filter((it) => it.checkVisibility() && !it.closest('thead'))"
-        ".filter((it) => it.getBoundingClientRect().right > innerWidth + 1).map((it) => it.outerHTML.slice(0, 80))"
+        "(() => { const end = document.querySelector('header').getBoundingClientRect().right + 1;"
+        "return [...document.querySelectorAll('main *:not(.wide *)')]"
+        ".filter((it) => it.checkVisibility() && !it.closest('thead') && it.getBoundingClientRect().right > end)"
+        ".map((it) => it.outerHTML.slice(0, 80)); })()"
     )
     assert outside == []
 

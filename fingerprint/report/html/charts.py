@@ -38,7 +38,7 @@ def ticks(axis: Axis) -> list[float]:
     power = 10.0 ** floor(log10(rough))
     step = next(step * power for step in (1, 2, 5, 10) if step * power >= rough)
     first = -int(-axis.low // step)
-    return [round(n * step, 12) for n in range(first, first + 12) if n * step <= axis.high]
+    return [float(f"{n * step:.12g}") for n in range(first, first + 12) if n * step <= axis.high]
 
 
 def strip(metric: MetricChange, names: tuple[str, str]) -> Html | None:

@@ -28,7 +28,7 @@ def topology(a: Sections, b: Sections | None = None, names: tuple[str, str] = ("
         return None
     if other is None or _built_alike(one, other):
         return section("The machine", _pictures(one, other), aside=_model(one))
-    both = [[tag("h3", name), _pictures(it, None)] for name, it in zip(names, (one, other), strict=True)]
+    both = [[tag("h3", name), _pictures(it, None, f", {name}")] for name, it in zip(names, (one, other), strict=True)]
     return section("The machine", both, aside="built differently in both")
 
 
@@ -46,11 +46,12 @@ def _model(of: Machine) -> str:
     return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
 
 
-def _pictures(one: Machine, other: Machine | None) -> Html:
+def _pictures(one: Machine, other: Machine | None, of: str = "") -> Html:
+    """of: whose it is, where there are two."""
     now = {gpu.address: gpu for gpu in other.gpus} if other else {}
     sockets = [_socket(gpus, one, now) for gpus in one.sockets]
     figure = tag("div", sockets, class_="sockets")
-    return tag("figure", figure, tag("figcaption", [tag("p", says) for says in _captions(one)]), _matrix(one))
+    return tag("figure", figure, tag("figcaption", [tag("p", says) for says in _captions(one)]), _matrix(one, of))
 
 
 def _captions(of: Machine) -> list[str]:
@@ -60,7 +61,7 @@ def _captions(of: Machine) -> list[str]:
     says = [f"Between the sockets: {', '.join(far)}."] if far else []
     joined = [gpu for gpu in of.gpus if gpu.nvlinked]
     if joined and all(len(gpu.nvlinked) == len(of.gpus) - 1 for gpu in of.gpus):
-        says.append(f"NVLink joins each of the {len(of.gpus)} GPUs with each.")
+        says.append(f"NVLink joins each of the {len(of.gpus)} GPUs with each other.")
     elif joined:
         pairs = sorted({tuple(sorted((gpu.address, other))) for gpu in joined for other in gpu.nvlinked})
         says.append(f"NVLink: {'; '.join(' with '.join(pair) for pair in pairs)}.")
@@ -142,7 +143,7 @@ def _lines(gpu: Gpu, now: Gpu | None) -> list[tuple[str, str]]:
     return [*lines, ("faint", f"NVLink x{gpu.nvlinks}")] if gpu.nvlinks else lines
 
 
-def _matrix(of: Machine) -> Html | None:
+def _matrix(of: Machine, whose: str) -> Html | None:
     """Class of the way between each two."""
     if len(of.gpus) < 2:
         return None
@@ -153,7 +154,7 @@ def _matrix(of: Machine) -> Html | None:
         for name, gpu in zip(short, of.gpus, strict=True)
     ]
     table = tag("div", tag("table", tag("thead", head), tag("tbody", rows), class_="matrix"), class_="wide", tabindex=0,
-                role="region", aria_label="The way between each two GPUs")  # fmt: skip
+                role="region", aria_label=f"The way between each two GPUs{whose}")  # fmt: skip
     legend = tag("p", f"Nearest first: NVLink, {', '.join(CLASSES)}.", class_="note")
     return tag("details", tag("summary", "The way between each two GPUs"), table, legend)
 
