@@ -1,5 +1,5 @@
 """What else changed between two runs: captures of machines on which nobody looked for a cause, and other incidents'
-triggers, at least half of it with a way to the number of the row."""
+triggers, at least half of it with a way to the number of the row; and packages that came along."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.incidents.environments import VERSION, bumps
+from benchmarks.incidents.environments import VERSION, bumps, packages_in, packages_told
 from benchmarks.incidents.machines import MACHINES
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
@@ -97,6 +97,8 @@ def _fits(change: Changed, incident: Incident) -> bool:
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
     if any(path.startswith(foreign) for path in change.facts) or not _is_read(change, incident.program):
         return False
+    if packages_in(change.facts) & packages_told(incident):
+        return False
     if any(seen.fact.startswith(TOLD_BY.get(path, ())) for path in _anywhere(change.facts) for seen in incident.seen):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
@@ -137,14 +139,14 @@ def _places(incident: Incident, path: str) -> tuple[Place, ...]:
 
 @cache
 def _places_of(machine: str, program: tuple[str, ...], path: str) -> tuple[Place, ...]:
-    """A package that the environment has not drifts in it no more than a device that the machine has not."""
+    """A package or a checkout that the environment has not drifts in it no more than a device that the machine has
+    not."""
     sections = scene(machine, program)
     return tuple(place for place in places(sections, path) if _is_there(sections, place))
 
 
 def _is_there(sections: Sections, place: Place) -> bool:
-    in_a_package = place.key.area == "libraries" and place.names[0] == "packages"
-    return not in_a_package or value(sections, Place(place.key, place.names[:2])) is not None
+    return place.key.area != "libraries" or value(sections, Place(place.key, place.names[:2])) is not None
 
 
 def leads(change: Changed, metric: Number) -> bool:

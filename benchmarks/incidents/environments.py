@@ -3,7 +3,7 @@
 An upgrade names one package and bumps many: which ones is drawn from pairs of environments of others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from random import Random
@@ -87,7 +87,12 @@ def bumps(incident: Incident, nvidia: bool, random: Random) -> tuple[Bump, ...]:
 
 def packages_told(incident: Incident) -> frozenset[str]:
     """Of which the row says what they did."""
-    paths = (path.split("/") for path in (*incident.trigger, *incident.also, *incident.decisive))
+    return packages_in((*incident.trigger, *incident.also, *incident.decisive))
+
+
+def packages_in(facts: Iterable[str]) -> frozenset[str]:
+    """Whose version, wheel or checkout they are about."""
+    paths = (path.split("/") for path in facts)
     return frozenset(path[3] for path in paths if path[:1] == ["libraries"] and len(path) > 3)
 
 

@@ -194,7 +194,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="package-models",
-        sees=packages("transformers accelerate diffusers sentence-transformers"),
+        sees=packages("transformers diffusers sentence-transformers"),
         moves=("code", "workload", "host memory", "accept length"),
         breaks="often",
         shows=(Condition(facts="memory/vmstat/pswpout", sign="grew", says="pages went out to swap"),),
@@ -208,6 +208,18 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/jundot/omlx/issues/429",
             "https://github.com/sgl-project/sglang/issues/25315",
         ),
+    ),
+    Rule(
+        name="package-training",
+        sees=packages("accelerate deepspeed peft trl datasets lightning pytorch-lightning megatron-core torchdata"),
+        moves=("gpu memory", "collective", "cpu time", "code"),
+        phases=("start-up", "any work"),
+        breaks="seldom",
+        why="They shard a model that is trained, overlap its collectives and feed it. An engine that serves installs "
+        "some of them and calls none in a step.",
+        confirm=f"{_SWAP}; a profile of one training step",
+        drifted=4,
+        sources=("https://www.deepspeed.ai/docs/config-json/",),
     ),
     Rule(
         name="package-front-end",
