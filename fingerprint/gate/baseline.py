@@ -18,7 +18,7 @@ from fingerprint.gate.remedy import commands
 from fingerprint.gate.waivers import Waivers
 from fingerprint.runs.effective import Effective, Standing, effective_of_snapshot
 from fingerprint.snapshot import Key, Reading, Snapshot, reading_of
-from fingerprint.words import before_after, moment
+from fingerprint.words import before_after, exactly, moment
 from probes.kit.facts import Document, Gap, Map, Redacted, Section
 from probes.kit.probe import MAIN
 from probes.process.sections import Process
@@ -119,7 +119,7 @@ def _check(
         origin="baseline",
         source=name,
         facts=facts,
-        expected=_one(first.before, first.fact.unit),
+        expected=exactly(_plain(first.before), first.fact.unit, str(first.path)),
         found=_plain(first.after) if alike else None,
         values={} if alike else values,
         unit=first.fact.unit,
@@ -132,10 +132,6 @@ def _check(
         restore=_restore(changes) if state in ("failed", "warned", "waived") else "",
         waiver=waiver,
     )
-
-
-def _one(value: Any, unit: str) -> str:
-    return before_after(_plain(value), _plain(value), unit).partition(" -> ")[0]
 
 
 def _restore(changes: Sequence[Change]) -> str:

@@ -221,7 +221,9 @@ def test_a_waiver_counts_on_its_last_day_and_not_on_the_next() -> None:
 
 
 def test_a_waiver_is_for_what_nobody_could_read_too() -> None:
-    assert only(limits(Gap("failed"), Gap("failed")), rule(), given=waivers(waived("gpu/*/power_limit"))).state == "waived"
+    assert (
+        only(limits(Gap("failed"), Gap("failed")), rule(), given=waivers(waived("gpu/*/power_limit"))).state == "waived"
+    )
 
 
 def test_a_process_on_a_gpu_is_named_by_its_pid() -> None:

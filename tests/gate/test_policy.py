@@ -33,7 +33,10 @@ def waive(*lines: str) -> bytes:
 MISTAKES = {
     "empty": (b"", "p.toml expects nothing: write [[expect]]"),
     "comments alone": (b"# later\n", "p.toml expects nothing"),
-    "not TOML": (b"fact: gpu", "p.toml is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 5)"),
+    "not TOML": (
+        b"fact: gpu",
+        "p.toml is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 5)",
+    ),
     "nested without end": (b"a=" + b"[" * 3000, "p.toml is not TOML"),
     "not UTF-8": (b"# ok\nvary = ['\xff']", "p.toml:2 is not UTF-8: save it as UTF-8"),
     "a table for a list of them": (b"[expect]\nfact='gpu'", "p.toml:1: [expect] is one table: write [[expect]], once"),
@@ -46,22 +49,37 @@ MISTAKES = {
     "an area": (b"vary = ['gup/**']", "p.toml:1: 'gup/**' matches no declared fact: did you mean gpu?"),
     "a malformed glob": (expect('fact = "gpu//name"', "min = 1"), "p.toml:2: 'gpu//name' has an empty segment"),
     "no unit": (power("min = 600"), 'p.toml:3: gpu/*/power_limit is in mW: say unit = "mW" or'),
-    "another unit": (power("min = 600", 'unit = "MHz"'), "p.toml:4: unit is 'MHz', but gpu/*/power_limit is in \"mW\" or"),
+    "another unit": (
+        power("min = 600", 'unit = "MHz"'),
+        "p.toml:4: unit is 'MHz', but gpu/*/power_limit is in \"mW\" or",
+    ),
     "a unit of text": (name('equals = "A"', 'unit = "W"'), "p.toml:4: gpu/*/name has no unit: leave it out"),
     "text for a number": (power('min = "600"', 'unit = "W"'), "p.toml:3: min is '600', but must be a number"),
-    "text for a whole number": (power('equals = "600"'), "equals is '600', but gpu/*/power_limit is a whole number in mW"),
+    "text for a whole number": (
+        power('equals = "600"'),
+        "equals is '600', but gpu/*/power_limit is a whole number in mW",
+    ),
     "a switch for text": (
         expect('fact = "gpu/*/persistence_mode"', "equals = true"),
         "p.toml:3: equals is True, but gpu/*/persistence_mode is text",
     ),
     "a bound of text": (name("min = 1"), "p.toml:3: min is 1, but gpu/*/name is text"),
-    "a word": (power("min = 6", 'unit = "W"', 'severity = "error"'), "severity is 'error', but must be 'fail' or 'warn'"),
+    "a word": (
+        power("min = 6", 'unit = "W"', 'severity = "error"'),
+        "severity is 'error', but must be 'fail' or 'warn'",
+    ),
     "nothing asked": (name(), "p.toml:2: nothing is expected of gpu/*/name: give equals, min"),
     "two operators": (name('equals = "A"', 'matches = "B"'), "equals and matches in one rule: only min and max go"),
-    "min above max": (power("min = 6", "max = 5", 'unit = "W"'), "p.toml:3: min 6 is above max 5: no value can be both"),
+    "min above max": (
+        power("min = 6", "max = 5", 'unit = "W"'),
+        "p.toml:3: min 6 is above max 5: no value can be both",
+    ),
     "no regular expression": (name('matches = "("'), "p.toml:3: matches is no regular expression"),
     "one of none": (name("one_of = []"), "p.toml:3: one_of is empty: no value can be one of it"),
-    "required and ignored": (name("required = true", 'unknown = "ignore"'), "p.toml:4: required and unknown = 'ignore'"),
+    "required and ignored": (
+        name("required = true", 'unknown = "ignore"'),
+        "p.toml:4: required and unknown = 'ignore'",
+    ),
     "two rules at odds": (
         name('equals = "A"') + b"\n" + name('equals = "B"'),
         "p.toml:4: no gpu/*/name can be as this rule and the one at p.toml:1 want it",
@@ -75,7 +93,10 @@ MISTAKES = {
         "p.toml:3: gpu/*/memory/used is telemetry, which is another at each reading: give min or max",
     ),
     "no end of a waiver": (waive('reason = "x"', 'owner = "ops"'), "p.toml:1: [[waive]] has no expires"),
-    "no date": (waive('reason = "x"', 'owner = "ops"', 'expires = "soon"'), "p.toml:5: expires is 'soon', but must be a"),
+    "no date": (
+        waive('reason = "x"', 'owner = "ops"', 'expires = "soon"'),
+        "p.toml:5: expires is 'soon', but must be a",
+    ),
     "nobody who answers": (waive('reason = "x"', 'owner = " "', "expires = 2027-01-31"), "p.toml:4: owner is empty"),
     "one glob for a list": (b'vary = "gpu/**"', "p.toml:1: vary is 'gpu/**', but must be a list"),
     "a number for a fact": (expect("fact = 5", "min = 1"), "p.toml:2: fact is 5, but must be a string"),

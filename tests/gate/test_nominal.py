@@ -1,0 +1,186 @@
+"""The gate of a new user: recorded hosts against their own defaults and maxima."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pynvml
+import pytest
+
+from fingerprint.catalog import can_mean, facts
+from fingerprint.gate.contract import Check, Verdict
+from fingerprint.gate.expectation import Beside, Each
+from fingerprint.gate.nominal import LIMITS, MOMENT
+from fingerprint.gate.verdict import Asked, decide
+from fingerprint.testing import Replay, load
+from probes.cpu import Cpu
+from probes.cpu.processor import Processor
+from probes.gpu import Gpu, Gpus
+from probes.kit.facts import Map, Section
+from probes.kit.probe import HOST, discover
+from tests.gate import ONE, OTHER, TODAY, captured, snapshot
+from tests.nvml.fake import Fake, FakeNvml
+from tests.nvml.profiles import host_of
+
+HOSTS = Path(__file__).parent.parent / "hosts"
+RULES = (*LIMITS, *MOMENT)
+
+
+def verdict(found: Mapping[str, Section]) -> Verdict:
+    return decide(Asked(), snapshot(found), {}, TODAY)
+
+
+def told(it: Verdict, *states: str) -> dict[str, Check]:
+    return {check.rule: check for check in it.checks if check.state in (states or ("failed", "warned", "unknown"))}
+
+
+def recorded(name: str) -> Mapping[str, Section]:
+    host = Replay(load(HOSTS / name))
+    return {area: probe.read(host, HOST) for area, probe in discover().items() if probe.of == "host"}
+
+
+def asked(fake: Fake) -> Mapping[str, Section]:
+    return {"gpu": discover(["gpu"])["gpu"].read(fake.host(), HOST)}
+
+
+# Link
+
+
+@pytest.mark.parametrize("capture", ["l40s-595.91.07", "t4-595.91.07", "a10g-515.105.01"])
+def test_a_guest_whose_slot_is_wired_for_8_lanes_is_not_called_degraded(capture: str) -> None:
+    it = verdict(captured(capture))
+    assert "link-width" not in told(it)
+    assert it.outcome == "pass"
+    [note] = [note for note in it.notes if "lanes" in note]
+    assert "8 lanes, not at least 16 lanes: a guest is not told what the slot is wired for" in note
+
+
+def test_a_link_at_rest_is_not_called_degraded() -> None:
+    """The A10G's generation is 1 of 4, in P8."""
+    assert "link-generation" not in told(verdict(captured("a10g-515.105.01")))
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "rule", "says"),
+    [
+        (
+            "nvmlDeviceGetCurrPcieLinkWidth",
+            8,
+            "link-width",
+            "link_width_current is 8 lanes, expected at least 16 lanes",
+        ),
+        ("nvmlDeviceGetCurrPcieLinkGeneration", 3, "link-generation", "link_gen_current is 3, expected at least 5"),
+    ],
+)
+def test_an_h100_with_a_downgraded_link_is_degraded(
+    fake_nvml: FakeNvml, call: str, value: int, rule: str, says: str
+) -> None:
+    fake = fake_nvml(host_of("H100 SXM", 2))
+    assert verdict(asked(fake)).outcome == "pass"
+    fake.put(ONE, call, value)
+    it = verdict(asked(fake))
+    assert it.outcome == "fail"
+    check = told(it)[rule]
+    assert (check.state, check.on) == ("failed", "1/2")
+    assert check.says == f"gpu/{ONE}/pcie/{says}"
+
+
+def test_the_same_in_a_guest_is_excused(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("H100 SXM", 2))
+    fake.put(ONE, "nvmlDeviceGetCurrPcieLinkWidth", 8)
+    it = verdict({**asked(fake), "cpu": Cpu(processor=Processor(hypervisor=True))})
+    assert "link-width" not in told(it)
+
+
+def test_a_narrow_slot_of_a_desktop_warns() -> None:
+    it = verdict(captured("p2000-525.125.06"))
+    assert told(it)["link-width"].state == "warned"
+    assert it.outcome == "pass"
+
+
+# What else is below its own nominal: one change on a healthy host each
+
+CHANGES: Mapping[str, tuple[str, Any]] = {
+    "power-limit": ("nvmlDeviceGetPowerManagementLimit", 450_000),
+    "power-limit-enforced": ("nvmlDeviceGetEnforcedPowerLimit", 300_000),
+    "application-clocks": ("nvmlDeviceGetApplicationsClock(0)", 1200),
+    "application-memory-clock": ("nvmlDeviceGetApplicationsClock(2)", 1500),
+    "compute-mode": ("nvmlDeviceGetComputeMode", 2),
+    "ecc-pending": ("nvmlDeviceGetEccMode", [1, 0]),
+    "mig-pending": ("nvmlDeviceGetMigMode", [0, 1]),
+    "fabric-status": ("nvmlDeviceGetGpuFabricInfoV", {"state": 3, "status": 10}),
+    "hardware-slowdown": ("nvmlDeviceGetCurrentClocksEventReasons", 0x8),
+    "heat-slowdown": ("nvmlDeviceGetCurrentClocksEventReasons", 0x48),
+    "heat-cap": ("nvmlDeviceGetCurrentClocksEventReasons", 0x20),
+    "power-brake": ("nvmlDeviceGetCurrentClocksEventReasons", 0x88),
+    "foreign-processes": (
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+        [{"pid": 4242, "usedGpuMemory": 1 << 30, "gpuInstanceId": 0xFFFFFFFF, "computeInstanceId": 0xFFFFFFFF}],
+    ),
+    "gpu-idle": ("nvmlDeviceGetUtilizationRates", {"gpu": 97, "memory": 40}),
+    "recovery-action": (f"nvmlDeviceGetFieldValues({pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION})", 1),
+}
+
+
+@pytest.mark.parametrize("product", ["H100 SXM", "H200"])
+def test_a_healthy_host_has_nothing_to_say(fake_nvml: FakeNvml, product: str) -> None:
+    it = verdict(asked(fake_nvml(host_of(product, 2))))
+    assert told(it) == {}
+    assert (it.outcome, it.notes) == ("pass", ())
+
+
+def test_every_change_is_told_by_its_rule_and_for_the_device_that_has_it(fake_nvml: FakeNvml) -> None:
+    fake = fake_nvml(host_of("H100 SXM", 2))
+    missed = {}
+    for rule, (call, value) in CHANGES.items():
+        before = fake.scenario["devices"][OTHER].get(call)
+        fake.put(OTHER, call, {**before, **value} if isinstance(value, dict) and isinstance(before, dict) else value)
+        found = told(verdict(asked(fake)))
+        if rule not in found or OTHER not in found[rule].facts[0]:
+            missed[rule] = {name: check.says for name, check in found.items()}
+        fake.put(OTHER, call, before)
+    assert missed == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule", "says"),
+    [
+        ({"persistence_mode": "disabled"}, "persistence", "persistence_mode is disabled, expected enabled"),
+        ({"unowned_memory": 40 << 30}, "leaked-memory", "unowned_memory is 40 GiB, expected at most 512 MiB"),
+    ],
+)
+def test_what_a_container_is_not_told_a_host_is(changed: Any, rule: str, says: str) -> None:
+    found = told(verdict({"gpu": Gpus(gpus=Map({ONE: Gpu(**changed)}))}))
+    assert found[rule].says == f"gpu/{ONE}/{says}"
+
+
+def test_a_lost_gpu_is_told_once() -> None:
+    it = verdict(captured("gb200-lost-580.65.06"))
+    assert [check.rule for check in it.checks if "lost" in check.says and check.state == "failed"] == ["lost"]
+
+
+def test_a_host_without_gpus_is_judged_by_the_rest() -> None:
+    it = verdict(recorded("i7-1370p-hybrid-linux6.1-debian12"))
+    assert it.outcome == "pass"
+    assert [(check.rule, check.restore) for check in it.checks if check.state == "warned"] == [
+        ("governor", "cpupower frequency-set -g performance")
+    ]
+
+
+@pytest.mark.parametrize("folder", sorted(HOSTS.glob("*/recording.json")), ids=lambda path: path.parent.name)
+def test_no_recorded_host_is_refused_for_what_it_lacks(folder: Path) -> None:
+    assert told(verdict(recorded(folder.parent.name)), "failed", "unknown") == {}
+
+
+# The rules themselves
+
+
+def test_each_rule_is_about_declared_facts_and_says_why() -> None:
+    declared = facts()
+    globs = [rule.fact for rule in RULES]
+    globs += [test.operand.fact for rule in RULES for test in rule.tests if isinstance(test.operand, Beside)]
+    globs += [test.operand.collection for rule in RULES for test in rule.tests if isinstance(test.operand, Each)]
+    globs += [where.fact for rule in RULES for where in (*rule.only, *rule.softly)]
+    assert [glob for glob in globs if not any(can_mean(glob.split("/"), fact) for fact in declared)] == []
+    assert [rule.rule for rule in RULES if not rule.reason] == []
+    assert len({rule.rule for rule in RULES}) == len(RULES)
