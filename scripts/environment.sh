@@ -40,6 +40,20 @@ install_project() {
     cp pyproject.toml .venv/pyproject.toml
 }
 
+# The tests of pages look at them with a headless Chromium, and are skipped by name where there is none. Root on Debian
+# or its kin is given it; whoever sets FINGERPRINT_BROWSER, to a program or to nothing, is not.
+browser() {
+    [ -z "${FINGERPRINT_BROWSER+set}" ] || return 0
+    for program in chromium-headless-shell chromium chromium-browser google-chrome headless_shell; do
+        command -v "$program" >/dev/null && return 0
+    done
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; } || return 0
+    echo "installing chromium-headless-shell, once" >&2
+    apt="timeout 300 apt-get -qq -o DPkg::Lock::Timeout=60"
+    { $apt update && DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends chromium-headless-shell \
+        fonts-dejavu-core; } >/dev/null 2>&1 || echo "it cannot be had here: tests marked browser are skipped" >&2
+}
+
 environment() {
     find_python
     made_from | cmp -s - .venv/made-from || make_environment

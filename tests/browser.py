@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "headless_shell")
-PROGRAM = os.environ.get("FINGERPRINT_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-needs_browser = pytest.mark.skipif(PROGRAM is None, reason=f"no browser: none of {', '.join(NAMES)} is on the PATH")
+PROGRAM = os.environ.get("FINGERPRINT_BROWSER", next(filter(None, map(shutil.which, NAMES)), ""))
+needs_browser = pytest.mark.skipif(not PROGRAM, reason=f"no browser: none of {', '.join(NAMES)} is on the PATH")
 SECONDS = 60
 
 
@@ -128,7 +128,6 @@ os.execv(argv[0], argv)
 def _started(profile: str, commands: int, answers: int) -> "subprocess.Popen[bytes]":
     """It reads commands from descriptor 3 and answers on 4. It has no sandbox, which root in a container cannot have;
     the only pages that it opens are ours."""
-    assert PROGRAM is not None
     flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
              "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
              f"--user-data-dir={profile}")  # fmt: skip
