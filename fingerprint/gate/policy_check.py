@@ -37,7 +37,8 @@ def _of_area(segment: str) -> Sequence[CatalogFact]:
     return tuple(facts_of(discover([segment])[segment])) if segment in areas() else facts()
 
 
-def check_expectation(rule: Expectation, where: Where) -> None:
+def check_expectation(rule: Expectation, where: Where) -> tuple[CatalogFact, ...]:
+    """The facts that the rule is about."""
     meant = check_glob(rule.fact, where("fact"))
     _check_tests(rule, where)
     for test in rule.tests:
@@ -47,6 +48,7 @@ def check_expectation(rule: Expectation, where: Where) -> None:
         _check_unit(test, rule.fact, fits, where)
         if test.op == "same_as_baseline":
             _check_comparable(rule.fact, meant, where)
+    return meant
 
 
 def _check_tests(rule: Expectation, where: Where) -> None:

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from fingerprint.gate.contract import Check, Verdict
+from fingerprint.gate.policy import policy_of
 from fingerprint.gate.verdict import Asked, decide
 from fingerprint.gate.wait import LONGEST_PAUSE, Clock, wait
 from probes.gpu import Gpu, Gpus
 from probes.gpu.events import Utilization
 from probes.gpu.fabric import Fabric
 from probes.gpu.processes import Process
+from probes.gpu.thermal import Temperature
 from probes.kit.facts import Gap, Map
 from tests.gate import ONE, TODAY, snapshot
 
@@ -22,11 +26,11 @@ JOINING = Gpu(power_limit=1, fabric=Fabric(state=Gap("settling", "registration w
 class Waited:
     """A gate over hosts that follow each other; the last one stays."""
 
-    def __init__(self, *hosts: Gpu, seconds: float = 60) -> None:
+    def __init__(self, *hosts: Gpu, seconds: float = 60, policy: str = "") -> None:
         self.pauses: list[float] = []
         self.told: list[tuple[list[str], float]] = []
         self._hosts: Iterator[Gpu] = iter(hosts)
-        self._asked = Asked()
+        self._asked = Asked(policies=(policy_of("p.toml", policy.encode()),) if policy else ())
         clock = Clock(lambda: sum(self.pauses), self.pauses.append)
         self.verdict, self.seconds = wait(self._look, self._asked.rules, seconds, self._tell, clock)
 
@@ -67,3 +71,12 @@ def test_a_gpu_that_joins_the_fabric_is_waited_for_though_nobody_can_tell_yet() 
     it = Waited(JOINING, Gpu(power_limit=1, fabric=Fabric(state="completed")))
     assert it.verdict.outcome == "pass"
     assert it.told[0][0] == ["fabric"]
+
+
+def test_a_policys_bound_on_what_moves_by_itself_is_waited_for_and_one_on_a_setting_is_not() -> None:
+    hot, cool = (replace(IDLE, temperature=Temperature(gpu=degrees)) for degrees in (80, 40))
+    bound = '[[expect]]\nfact = "gpu/*/temperature/gpu"\nmax = 60\n'
+    it = Waited(hot, cool, policy=bound)
+    assert (it.verdict.outcome, len(it.pauses)) == ("pass", 1)
+    named = '[[expect]]\nfact = "gpu/*/name"\nequals = "A"\n'
+    assert Waited(hot, cool, policy=bound + named).pauses == []
