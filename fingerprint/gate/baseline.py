@@ -28,6 +28,8 @@ HANDED_ON = (
     "env", "affinity", "mems_allowed", "nice", "policy", "rt_priority", "io_priority", "limits", "thp_enabled",
 )  # fmt: skip
 """What exec hands on: of what a process is, the part that a command started here will have too."""
+WELL = {"no", "none", "True"}
+"""Of what has to be mended, that it has not; of what must fit, that it does."""
 UNSEEN = ("denied", "not_read", "asleep")
 
 
@@ -128,15 +130,22 @@ def _check(
         state=state,
         stops=stops,
         reason=first.fact.why,
-        says=f"{facts[0]}{f' on {on}' if on else ''} {first.verdict}: {moved}{f' ({why})' if why else ''}",
+        says=f"{facts[0]}{_on(on)} {first.verdict}: {moved}{f' ({why})' if why else ''}",
         restore=_restore(changes) if state in ("failed", "warned", "waived") else "",
         waiver=waiver,
     )
 
 
+def _on(on: str) -> str:
+    return f" on {on.replace('/', ' of ')}" if on else ""
+
+
 def _restore(changes: Sequence[Change]) -> str:
-    template = changes[0].fact.restore
-    return commands(template, {change.now or change.item: change.before for change in changes}) if template else ""
+    first = changes[0]
+    template, values = first.fact.restore, {change.now or change.item: change.before for change in changes}
+    if first.fact.kind == "state" and "{value" not in template and not set(map(str, values.values())) <= WELL:
+        return ""  # a reset that is due is done, and never set back
+    return commands(template, values, whole=len(changes) == first.among)
 
 
 def _declared(changes: Changes, name: str) -> Iterator[Check]:
@@ -160,7 +169,8 @@ def _unread(changes: Changes, name: str, waivers: Waivers) -> Iterator[Check]:
 
 def _as_it_was(changes: Changes, name: str) -> Iterator[Check]:
     for area, count in changes.ruled_out.items():
-        yield _plain_check(area, name, "ok", False, f"{area}: {count} facts are as they were before {name}", None)
+        facts = "1 fact is as it was" if count == 1 else f"{count} facts are as they were"
+        yield _plain_check(area, name, "ok", False, f"{area}: {facts} before {name}", None)
 
 
 def _plain_check(rule: str, name: str, state: State, stops: bool, says: str, waiver: int | None) -> Check:

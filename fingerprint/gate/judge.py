@@ -176,7 +176,7 @@ def _check(rule: Expectation, group: Sequence[Found], among: int) -> Check:
         stops=first.stops,
         reason=rule.reason,
         says=says(rule, group, among, expected, unit),
-        restore=_restore(rule, group) if first.state in ("failed", "warned", "waived") else "",
+        restore=_restore(rule, group, among) if first.state in ("failed", "warned", "waived") else "",
         waiver=first.waiver,
     )
 
@@ -226,10 +226,11 @@ def _told(found: Found, unit: str) -> str:
     return exactly(published(seen), unit, found.path)
 
 
-def _restore(rule: Expectation, group: Sequence[Found]) -> str:
+def _restore(rule: Expectation, group: Sequence[Found], among: int) -> str:
     first = group[0].value
     template = rule.remedy or (first.fact.restore if first and first.fact else "")
-    return commands(template, {it.value.item: _wanted(it.held) for it in group if it.value and it.value.fact})
+    wanted = {it.value.item: _wanted(it.held) for it in group if it.value and it.value.fact}
+    return commands(template, wanted, whole=len(wanted) == among)
 
 
 def _wanted(held: Held | None) -> Any:

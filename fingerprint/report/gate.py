@@ -76,8 +76,8 @@ def _line(alike: Sequence[Check], verdict: Verdict) -> tuple[Text, Text]:
 
 
 def _name(check: Check) -> str:
-    """Of a policy the file's name and the line."""
-    return check.source.rpartition("/")[2] if check.origin == "policy" else check.rule
+    """Of a policy the file's name and the line, of the baseline its name, else the rule."""
+    return check.source.rpartition("/")[2] or check.rule
 
 
 def _waiver(check: Check, verdict: Verdict) -> str:

@@ -12,6 +12,7 @@ from fingerprint.gate.policy import Policy, policy_of
 from fingerprint.gate.verdict import Asked, decide
 from fingerprint.snapshot import Key, Reading, reading_of
 from probes.gpu import Gpu, Gpus
+from probes.gpu.health import Health
 from probes.gpu.pcie import Pcie
 from probes.gpu.processes import Process as OnGpu
 from probes.gpu.thermal import Temperature
@@ -56,7 +57,7 @@ def of(it: Verdict, rule: str) -> Check:
 def test_a_host_as_it_was_passes_and_says_how_much_was_compared() -> None:
     it = gate(host(), host())
     assert (it.outcome, states(it)) == ("pass", {})
-    assert of(it, "kernel").says == "kernel: 1 facts are as they were before run-A"
+    assert of(it, "kernel").says == "kernel: 1 fact is as it was before run-A"
 
 
 def test_what_is_not_as_it_was_fails_with_both_values_and_the_command_that_sets_it_back() -> None:
@@ -64,8 +65,19 @@ def test_what_is_not_as_it_was_fails_with_both_values_and_the_command_that_sets_
     assert it.outcome == "fail"
     check = of(it, f"gpu/{ONE}/power_limit")
     assert (check.state, check.found, check.expected, check.on) == ("failed", 450_000, "700 W", "1/2")
-    assert check.says == f"gpu/{ONE}/power_limit on 1/2 changed: 700 -> 450 W"
+    assert check.says == f"gpu/{ONE}/power_limit on 1 of 2 changed: 700 -> 450 W"
     assert check.restore == f"nvidia-smi -i {ONE} -pl 700"
+
+
+def test_all_gpus_are_set_back_by_one_command() -> None:
+    [check] = [it for it in gate(host(*[Gpu(power_limit=450_000)] * 2), host()).checks if it.state == "failed"]
+    assert check.restore == "nvidia-smi -pl 700"
+
+
+def test_a_reset_that_is_due_is_mended_and_one_that_was_done_is_not_undone() -> None:
+    well, due = (host(*[Gpu(health=Health(tpc_repair_pending=word))] * 2) for word in ("no", "yes"))
+    assert of(gate(due, well), "gpu/*/health/tpc_repair_pending").restore.startswith("nvidia-smi -r")
+    assert of(gate(well, due), "gpu/*/health/tpc_repair_pending").restore == ""
 
 
 def test_a_limit_below_its_default_is_right_where_the_baseline_had_it() -> None:
