@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fingerprint.words import LIMIT, before_after, quantities, quantity
+from fingerprint.words import LIMIT, before_after, in_full, quantities, quantity
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=80),
@@ -112,3 +112,23 @@ def test_a_quantity_has_four_digits_and_its_unit(number: float, unit: str, words
 def test_two_quantities_share_their_multiple() -> None:
     assert quantities(900_000, 3_100_000, "B") == "0.9 -> 3.1 MB"
     assert quantities(19.2, 29.6, "ms") == "19.2 -> 29.6 ms"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (600_000, "mW", "600 W"),
+        (600_500, "mW", "600500 mW"),
+        (600_500, "", "600500"),
+        ("max", "B", "max B"),
+        ({"gap": "denied"}, "B", "(denied)"),
+        (None, "B", "(none)"),
+    ],
+)
+def test_a_value_in_full_has_its_unit(value: Any, unit: str, words: str) -> None:
+    assert in_full(value, unit) == words
+
+
+@given(st.text(st.characters(categories=["L", "N"]), min_size=1))
+def test_nothing_is_cut_off_a_value_in_full(text: str) -> None:
+    assert in_full(text) == text

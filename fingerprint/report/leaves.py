@@ -36,7 +36,7 @@ def worded(value: Any) -> str:
 
 def worded_in_full(value: Any, unit: str, of: str) -> str:
     """of: the value's path, which some words depend on."""
-    return _in_place_of(value) or in_full(value["value"] if is_a(value, "doc") else value, unit, of)
+    return _in_place_of(value) or (in_full(value["value"]) if is_a(value, "doc") else in_full(value, unit, of))
 
 
 def _in_place_of(value: Any) -> str:

@@ -1,12 +1,14 @@
 """Is the change of a metric real, as a diff tells it."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from fingerprint.explain import Subject, exit_status
+from fingerprint.explain.contract import MOST_VALUES
 from fingerprint.explain.metrics import series_of
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples
@@ -160,3 +162,22 @@ def test_a_metric_of_one_side_says_where_it_is_missing_and_why() -> None:
 def test_metric_keeps_the_one_that_is_asked_for() -> None:
     a, b = (subject(n, None, None, measured("wall_time", 1), measured("cpu_time", 1)) for n in "AB")
     assert [metric.name for metric in explained(a, b, metric="cpu_time").metrics] == ["cpu_time"]
+
+
+def samples(*values: float) -> Subject:
+    return subject("A", None, None, measured("ttft", *values))
+
+
+def test_the_values_that_a_median_is_of_are_told_in_the_order_measured() -> None:
+    (metric,) = explained(samples(4.0, 3.0, 5.0), samples(9.0)).metrics
+    assert metric.a is not None
+    assert (metric.a.each, metric.a.n, metric.a.median) == ((4.0, 3.0, 5.0), 3, 4.0)
+
+
+def test_of_very_many_values_as_many_are_told_as_a_picture_needs_evenly_by_rank() -> None:
+    (metric,) = explained(samples(*map(float, range(1000, 0, -1))), samples(9.0)).metrics
+    assert metric.a is not None
+    assert metric.a.n == 1000
+    assert len(metric.a.each) == MOST_VALUES
+    assert (metric.a.each[0], metric.a.each[-1]) == (1.0, 1000.0)
+    assert {round(b - a) for a, b in pairwise(metric.a.each)} == {5, 6}
