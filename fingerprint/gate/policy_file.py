@@ -11,6 +11,12 @@ from probes.kit.facts import Gap
 LARGEST = 1 << 20
 """Bytes: what is larger, or has no end, is no policy."""
 GIT_SECONDS = 10.0
+GIT = (
+    # A partial clone would fetch what it lacks, by a program that the tree's configuration names.
+    "env", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
+    # Whoever owns the tree: nothing in it is run, and in a container it is often another user's.
+    "git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+)  # fmt: skip
 
 
 def policy_in(path: Path) -> Policy:
@@ -49,10 +55,9 @@ def policy_at(path: Path, revision: str) -> Policy:
     whole = Path(os.path.abspath(path))
     folder = next(parent for parent in whole.parents if parent.is_dir())
     blob = f"{revision}:./{whole.relative_to(folder)}"
-    # Whoever owns the tree: nothing in it is run, and in a container it is often another user's.
-    git = ("git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-    answer = output_of((*git, "cat-file", "blob", blob), str(folder), GIT_SECONDS)
+    answer = output_of((*GIT, "cat-file", "blob", blob), str(folder), GIT_SECONDS)
     if isinstance(answer, Gap):
-        raise PolicyError(f"{path} at {revision} cannot be read ({answer.detail}): fetch the revision, or name another")
+        why = answer.detail.replace("env exited", "git exited", 1)
+        raise PolicyError(f"{path} at {revision} cannot be read ({why}): fetch the revision, or name another")
     name = f"{path} at {revision}"
     return policy_of(name, _bounded(name, answer.encode()))

@@ -216,6 +216,22 @@ def test_a_policy_that_a_change_removed_is_read_all_the_same(repository: Path) -
     assert policy_at(repository / "ci" / "p.toml", "main").expectations
 
 
+def test_a_policy_that_a_partial_clone_lacks_is_not_fetched_by_the_trees_own_program(repository: Path) -> None:
+    for key, value in (
+        ("extensions.partialClone", "origin"), ("remote.origin.promisor", "true"), ("remote.origin.url", "ssh://h/r"),
+        ("core.sshCommand", f"touch {repository}/ran; false"), ("core.repositoryFormatVersion", "1"),
+        ("protocol.ssh.allow", "always"),
+    ):  # fmt: skip
+        _git(repository, "config", key, value)
+    blob = subprocess.run(
+        ("git", "rev-parse", "main:ci/p.toml"), cwd=repository, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(PolicyError, match="fetch the revision"):
+        policy_at(repository / "ci" / "p.toml", "main")
+    assert not (repository / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("revision", "told"),
     [
