@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fingerprint.gate.policy import Policy
     from fingerprint.gate.verdict import Asked
 
+DRIVER = "/proc/driver/nvidia/version"
 OWN_SECONDS = 4.0
 HISTORY = 20
 LINE_SECONDS = 10.0
@@ -79,8 +80,15 @@ class Gate(AbstractContextManager["Gate"]):
         probes = self.invocation.probes([*(area for area in names_of_host() if area not in skip), *own])
         self._jobs = [Job(area) for area in host_areas(probes)]
         self._own_jobs = [Job(area, Target(MAIN, os.getpid())) for area in own]
-        self._wants_given = "process" not in skip and (self._named is not None or "process" in wanted)
+        asked = self._named is not None or "process" in wanted or self._may_have_gpus
+        self._wants_given = asked and "process" not in skip
         return Reader(self.invocation.host, self._and_given(probes) if self._wants_given else probes)
+
+    @property
+    def _may_have_gpus(self) -> bool:
+        """Then it matters how many CPUs a command that is started here would get."""
+        nvml = self.invocation.settings.nvml
+        return os.path.exists(DRIVER) if nvml == "auto" else nvml != "off"
 
     def _and_given(self, probes: "Mapping[str, Probe[Section]]") -> "Mapping[str, Probe[Section]]":
         from fingerprint.runs.wrap import inherited_environment, working_directory

@@ -189,6 +189,8 @@ def _notes(baseline: Baseline, now: Snapshot, changes: Changes, *, environment: 
             "Environment, affinity and limits are those that a command started here is given, against those of the "
             "baseline's command."
         )
+    else:
+        yield "The environment is not compared: the baseline tells of no command that was started with one."
     if before.host != now.host:
         yield f"The baseline is of another host: {before.host}, here it is {now.host}; devices are paired by order."
     if before.provenance.uid != now.provenance.uid and 0 in (before.provenance.uid, now.provenance.uid):

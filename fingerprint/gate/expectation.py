@@ -1,5 +1,6 @@
 """What a value is held against: one rule, whoever wrote it, and its test of one value."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -12,12 +13,14 @@ from fingerprint.gate.units import factor
 from fingerprint.walk import within_tolerance
 from fingerprint.words import exactly
 from probes.kit.facts import Gap
+from probes.kit.parse import cpu_list
 from probes.kit.paths import FactPath, parse_path
 
 Op = Literal["equals", "min", "max", "one_of", "none_of", "matches", "same_as_baseline"]
 Unknown = Literal["fail", "warn", "ignore"]
 Settles = Literal["", "idle", "cool", "quiet", "joined"]
 
+_CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 WORDS: Mapping[Op, str] = {
     "equals": "{}",
     "min": "at least {}",
@@ -41,10 +44,11 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 class Each(msgspec.Struct, frozen=True):
-    """So many for each item of a collection: CPUs for each GPU."""
+    """So many for each item of a collection: 4 CPUs for each GPU. of: what is counted."""
 
     collection: str
     times: int
+    of: str
 
 
 class Test(msgspec.Struct, frozen=True):
@@ -103,17 +107,21 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """One value held against one test. operand: what it came to; a Gap where that is not known."""
+    """One value held against one test. operand: what it came to; a Gap where that is not known. counted: what it is a
+    number of, where it is no value of the fact itself."""
 
     good: bool | Gap
     op: Op
     operand: Any
+    counted: str = ""
 
     def expected(self, unit: str, of: str = "") -> str:
         if isinstance(self.operand, Gap):
             return "not known"
         several = self.op in ("one_of", "none_of")
-        told = ", ".join(exactly(published(it), unit, of) for it in (self.operand if several else (self.operand,)))
+        told = ", ".join(
+            exactly(published(it), self.counted or unit, of) for it in (self.operand if several else (self.operand,))
+        )
         return WORDS[self.op].format(told)
 
 
@@ -122,7 +130,8 @@ def hold(value: Value, test: Test, rule: Expectation, live: Live, baseline: Live
     operand = _operand(value, test, rule, live, baseline)
     if isinstance(operand, Gap):
         return Held(operand, test.op, operand)
-    return Held(_good(value, test.op, operand), test.op, operand)
+    counted = test.operand.of if isinstance(test.operand, Each) else ""
+    return Held(_good(value, test.op, operand), test.op, operand, counted)
 
 
 def _operand(value: Value, test: Test, rule: Expectation, live: Live, baseline: Live | None) -> Any:
@@ -149,15 +158,26 @@ def _scaled(operand: Any, unit: str, of: str) -> Any:
 def _good(value: Value, op: Op, operand: Any) -> bool:
     seen = value.seen
     if op in ("min", "max"):
-        size = len(seen) if isinstance(seen, tuple) else seen
-        if isinstance(size, str):  # `max`, `unlimited`: the kernel's word for no bound
-            return op == "min"
+        size = _size(seen)
         return bool(size >= operand if op == "min" else size <= operand)
     if op in ("one_of", "none_of"):
         return any(_same(value, it) for it in operand) == (op == "one_of")
     if op == "matches":
         return isinstance(seen, str) and re.search(operand, seen) is not None
     return _same(value, operand)
+
+
+def _size(seen: Any) -> float:
+    """A number, or how many: items, CPUs of a list (`0-3,8`), CPUs that a quota lets run (`400000 100000`)."""
+    if isinstance(seen, tuple):
+        return len(seen)
+    if not isinstance(seen, str):
+        number: float = seen
+        return number
+    if _CPUS.fullmatch(seen):
+        return len(cpu_list(seen))
+    quota, _, period = seen.partition(" ")
+    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() else math.inf  # `max`, `unlimited`
 
 
 def _same(value: Value, operand: Any) -> bool:

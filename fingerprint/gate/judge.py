@@ -59,13 +59,19 @@ def _all(rule: Expectation, live: Live, baseline: Live | None) -> list[Found]:
 
 
 def _nothing(rule: Expectation, live: Live) -> Found:
-    """No such item on this host, or nothing of the area was read: what is about a process is read of a run alone."""
+    """No such item on this host, or nobody looked."""
+    area = rule.fact.partition("/")[0]
+    if "*" not in area and not live.knows(area):
+        says = f"{area} is not read by a gate: it is about a process that runs, or areas.skip names it"
+        return _unknown_or_out(rule, rule.fact, None, says)
     says = "there is none here"
-    if not rule.required and _none_is_right(rule, live):
-        return Found(rule.fact, None, "ok", says=says)
     if rule.required:
         return Found(rule.fact, None, _bad(rule), rule.severity == "fail", says=says)
-    return _unknown_or_out(rule, rule.fact, None, says)
+    return (
+        Found(rule.fact, None, "ok", says=says)
+        if _none_is_right(rule, live)
+        else _unknown_or_out(rule, rule.fact, None, says)
+    )
 
 
 def _none_is_right(rule: Expectation, live: Live) -> bool:
@@ -192,7 +198,7 @@ def _expected(rule: Expectation, group: Sequence[Found], unit: str) -> str:
 
 def _said(op: Op, operand: Any, unit: str) -> str:
     if isinstance(operand, Each):
-        return f"at least {operand.times} for each of {operand.collection}"
+        return f"at least {operand.times} {operand.of} for each of {operand.collection}"
     fact = operand.fact if isinstance(operand, Beside) else None
     if op == "same_as_baseline":
         return "as in the baseline"
@@ -234,7 +240,7 @@ def _restore(rule: Expectation, group: Sequence[Found], among: int) -> str:
 
 
 def _wanted(held: Held | None) -> Any:
-    if held is None or held.op in ("none_of", "matches"):
+    if held is None or held.counted or held.op in ("none_of", "matches"):
         return None
     return next(iter(held.operand), None) if held.op == "one_of" else held.operand
 

@@ -64,6 +64,10 @@ class Live:
         found = next(self.values(str(path)), None)
         return Gap("not_read") if found is None else found.seen
 
+    def knows(self, area: str) -> bool:
+        """Whether anything was asked about the area."""
+        return any(key.area == area for key in self._readings)
+
     def settled(self, value: Value) -> bool:
         """Whether the condition held in which the fact means something."""
         if value.fact is None or value.fact.settled == "always":

@@ -138,8 +138,18 @@ LIMITS: tuple[Expectation, ...] = (
         "The firmware did",
     ),
     _slow(
-        "cpus-for-gpus", "cpu/threads", "min", Each("gpu", LEAST_CPUS),
+        "cpus-for-gpus", "cpu/threads", "min", Each("gpu", LEAST_CPUS, "CPUs"),
         "The engine's own threads wait for each other, and the GPUs for them",
+    ),
+    _slow(
+        "cpus-granted", "process/*/affinity", "min", Each("gpu", LEAST_CPUS, "CPUs"),
+        "What is started here may use no others: the engine's own threads wait for each other",
+        sentence="{where}: a command started here gets CPUs {found}, expected {expected}",
+    ),
+    _slow(
+        "cpu-quota", "process/*/cgroup/cpu_max", "min", Each("gpu", LEAST_CPUS, "CPUs"),
+        "A quota stalls every thread of what is started here until the period ends",
+        sentence="{where}: a command started here has a quota of {found}, expected {expected}",
     ),
     _slow("cpus-off", "cpu/online", "equals", Beside("cpu/present"), "CPUs are switched off"),
     _slow(

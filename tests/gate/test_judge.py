@@ -13,10 +13,11 @@ from fingerprint.gate.waivers import Waivers
 from fingerprint.snapshot import Key, Reading
 from probes.gpu import Gpu, Gpus
 from probes.gpu.clocks import Clocks
-from probes.gpu.processes import Process
+from probes.gpu.processes import Process as OnGpu
 from probes.kit.facts import Gap, GapCode, Map
 from probes.memory import Memory
 from probes.memory.swap import Device
+from probes.process.sections import Cgroup, Process
 from tests.gate import ONE, OTHER, live, two, waived, waivers
 
 DENIED = Gap("denied", "run as root")
@@ -90,8 +91,6 @@ def test_the_items_of_a_collection_are_counted() -> None:
 
 
 def test_the_kernels_word_for_no_bound_is_above_any_number() -> None:
-    from probes.process.sections import Cgroup, Process
-
     host = live({"process/main": Process(cgroup=Cgroup(memory_max="max"))})
     for op, state in (("min", "ok"), ("max", "failed")):
         wanted = rule(fact="process/*/cgroup/memory_max", tests=(Wanted(op, 64, "GiB"),))  # type: ignore[arg-type]
@@ -157,9 +156,24 @@ def test_a_section_that_was_not_read_is_unknown_and_stops() -> None:
     assert check.says == "gpu: it is timed out (hung since 02:00)"
 
 
-def test_an_area_that_nobody_reads_is_unknown() -> None:
-    check = only(live({}), rule())
+@pytest.mark.parametrize("told", [{}, {"required": True}])
+def test_an_area_that_nobody_reads_is_unknown(told: Any) -> None:
+    check = only(live({}), rule(fact="libraries/*/packages/torch/version", **told))
     assert (check.state, check.stops) == ("unknown", True)
+    assert check.says.endswith(
+        "libraries is not read by a gate: it is about a process that runs, or areas.skip names it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "least", "good"),
+    [("0-3,8", 5, True), ("0-3,8", 6, False), ("2", 1, True), ("400000 100000", 4, True), ("150000 100000", 2, False),
+     ("max", 96, True)],
+)  # fmt: skip
+def test_cpus_of_a_list_and_of_a_quota_are_counted(seen: str, least: int, good: bool) -> None:
+    host = live({"process/main": Process(affinity=seen)})
+    wanted = rule(fact="process/*/affinity", tests=(Wanted("min", least),))
+    assert only(host, wanted).state == ("ok" if good else "failed")
 
 
 def test_no_gpu_at_all_is_not_as_expected_of_its_facts() -> None:
@@ -227,7 +241,7 @@ def test_a_waiver_is_for_what_nobody_could_read_too() -> None:
 
 
 def test_a_process_on_a_gpu_is_named_by_its_pid() -> None:
-    host = two(Gpu(processes=Map({"4242": Process(type="compute")})), Gpu(processes=Map({})))
+    host = two(Gpu(processes=Map({"4242": OnGpu(type="compute")})), Gpu(processes=Map({})))
     check = only(host, rule(fact="gpu/*/processes", tests=(Wanted("max", 0),)))
     assert check.says == f"gpu/{ONE}/processes is 1 (4242), expected at most 0"
     assert check.found == ["4242"]

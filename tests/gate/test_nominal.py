@@ -8,16 +8,19 @@ import pynvml
 import pytest
 
 from fingerprint.catalog import can_mean, facts
+from fingerprint.gate.baseline import GIVEN
 from fingerprint.gate.contract import Check, Verdict
 from fingerprint.gate.expectation import Beside, Each
 from fingerprint.gate.nominal import LIMITS, MOMENT
 from fingerprint.gate.verdict import Asked, decide
+from fingerprint.snapshot import reading_of
 from fingerprint.testing import Replay, load
 from probes.cpu import Cpu
 from probes.cpu.processor import Processor
 from probes.gpu import Gpu, Gpus
 from probes.kit.facts import Map, Section
 from probes.kit.probe import HOST, discover
+from probes.process.sections import Cgroup, Process
 from tests.gate import ONE, OTHER, TODAY, captured, snapshot
 from tests.nvml.fake import Fake, FakeNvml
 from tests.nvml.profiles import host_of
@@ -170,6 +173,21 @@ def test_a_host_without_gpus_is_judged_by_the_rest() -> None:
 @pytest.mark.parametrize("folder", sorted(HOSTS.glob("*/recording.json")), ids=lambda path: path.parent.name)
 def test_no_recorded_host_is_refused_for_what_it_lacks(folder: Path) -> None:
     assert told(verdict(recorded(folder.parent.name)), "failed", "unknown") == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "says"),
+    [
+        (Process(affinity="0-3"), "cpus-granted", "a command started here gets CPUs 0-3, expected at least 8 CPUs"),
+        (Process(cgroup=Cgroup(cpu_max="400000 100000")), "cpu-quota", "expected at least 8 CPUs"),
+    ],
+)
+def test_two_gpus_with_few_cpus_for_what_is_started_here_warn(given: Process, rule: str, says: str) -> None:
+    found = {"gpu": Gpus(gpus=Map({ONE: Gpu(power_limit=1, power_default_limit=1), OTHER: Gpu()}))}
+    it = decide(Asked(), snapshot(found), {GIVEN: reading_of(given)}, TODAY)
+    assert says in told(it)[rule].says
+    assert told(it)[rule].restore == ""
+    assert it.outcome == "pass"
 
 
 # The rules themselves

@@ -158,6 +158,7 @@ def test_what_a_command_would_be_given_is_compared_with_what_the_baselines_was()
 def test_a_baseline_without_a_command_is_compared_without_its_environment() -> None:
     it = gate(host(), host(), own=Process(affinity="0-3"))
     assert not [check for check in it.checks if check.rule.startswith("process")]
+    assert any(note.startswith("The environment is not compared") for note in it.notes)
 
 
 # Policies
