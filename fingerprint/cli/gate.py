@@ -47,7 +47,7 @@ fingerprint gate --baseline @good --format github --write junit:gate.xml""",
 @quiet()
 def command(
     baseline: str | None, policies: tuple[Path, ...], revision: str | None, seconds: float | None, **telling: Any
-) -> int:  # fmt: skip
+) -> int:
     """Say whether a benchmark may start: is the host as it should be?"""
     from fingerprint.cli.gating import Gate
 

@@ -1,5 +1,6 @@
 """The gate of a new user: recorded hosts against their own defaults and maxima."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ import pynvml
 import pytest
 
 from fingerprint.catalog import can_mean, facts
-from fingerprint.gate.baseline import GIVEN
+from fingerprint.gate.baseline import GIVEN, Baseline
 from fingerprint.gate.contract import Check, Verdict
 from fingerprint.gate.expectation import Beside, Each
 from fingerprint.gate.nominal import LIMITS, MOMENT
 from fingerprint.gate.verdict import Asked, decide
+from fingerprint.imports.nvidia_smi import sections
 from fingerprint.snapshot import reading_of
 from fingerprint.testing import Replay, load
 from probes.cpu import Cpu
@@ -22,6 +24,7 @@ from probes.kit.facts import Map, Section
 from probes.kit.probe import HOST, discover
 from probes.process.sections import Cgroup, Process
 from tests.gate import ONE, OTHER, TODAY, captured, snapshot
+from tests.imports.capture import names
 from tests.nvml.fake import Fake, FakeNvml
 from tests.nvml.profiles import host_of
 
@@ -99,6 +102,25 @@ def test_a_narrow_slot_of_a_desktop_warns() -> None:
     it = verdict(captured("p2000-525.125.06"))
     assert told(it)["link-width"].state == "warned"
     assert it.outcome == "pass"
+
+
+@pytest.mark.parametrize("capture", names())
+def test_any_host_passes_against_itself(capture: str) -> None:
+    """With whatever was wrong with it, or whoever was on it, when the baseline was measured."""
+    found = captured(capture)
+    it = decide(Asked(baseline=Baseline("run-A", snapshot(found))), snapshot(found), {}, TODAY)
+    assert it.outcome == "pass"
+    assert not [check.says for check in it.checks if check.origin == "baseline" and check.state != "ok"]
+
+
+@pytest.mark.skipif("FINGERPRINT_CORPUS" not in os.environ, reason="FINGERPRINT_CORPUS names no folder")
+def test_no_log_of_others_breaks_a_rule_by_what_it_does_not_tell() -> None:
+    """What is unknown by a log is what it says itself: a GPU that is lost, or that could not be asked."""
+    logs = sorted(Path(os.environ["FINGERPRINT_CORPUS"]).glob("**/nvidia-smi-xml/*.xml"))
+    assert logs
+    for log in logs:
+        it = verdict(sections(log.read_text(errors="replace")))
+        assert {check.rule for check in it.checks if check.state == "unknown"} == set(), log
 
 
 # What else is below its own nominal: one change on a healthy host each
