@@ -13,7 +13,7 @@ from benchmarks.incidents.machines import MACHINES
 from benchmarks.incidents.pairs import Changed
 from benchmarks.incidents.programs import OF_A_PROGRAM, OF_AN_INTERPRETER, is_interpreted, name_of
 from benchmarks.incidents.putting import Place, Sections, places, value
-from benchmarks.incidents.rows import DATA, Facts, Incident, Number, incidents
+from benchmarks.incidents.rows import DATA, Incident, Number, incidents
 from benchmarks.incidents.sampling import facts_of_place
 from benchmarks.incidents.surroundings import scene
 from fingerprint.explain.mechanisms import phases_of, rules_of
@@ -99,14 +99,15 @@ def _fits(change: Changed, incident: Incident) -> bool:
         return False
     if packages_in(change.facts) & packages_told(incident):
         return False
-    if any(seen.fact.startswith(TOLD_BY.get(path, ())) for path in _anywhere(change.facts) for seen in incident.seen):
+    told = tuple(_anywhere(seen.fact for seen in incident.seen))
+    if any(fact.startswith(TOLD_BY.get(path, ())) for path in _anywhere(change.facts) for fact in told):
         return False
     ours = {*incident.trigger, *incident.also, *(seen.fact for seen in incident.seen), *incident.decisive}
     there = all(_places(incident, path) for path in change.facts)
     return there and not _standing_for(change.facts, incident) & _standing_for(ours, incident)
 
 
-def _anywhere(facts: Facts) -> Iterable[str]:
+def _anywhere(facts: Iterable[str]) -> Iterable[str]:
     return (path.replace("#0", "*").replace("#1", "*") for path in facts)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Folded
+from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.observed import Observed, level
 from fingerprint.runs.record import Distribution, Growth
 
@@ -107,14 +108,12 @@ def _in_order(o: Observed, run: str) -> tuple[float, float]:
 
 
 def _without(change: Folded) -> str:
-    """The run that has less of it: fewer links, or not the word for well; both where the values do not tell."""
+    """The run that has less of it: fewer links, or not a word for well, as the mechanism that knows the fact best tells
+    them; both where the values do not tell."""
     before, after = change.first.before, change.first.after
     if isinstance(before, int) and isinstance(after, int):
         return "a" if before < after else "b"
-    if _is_well(before) is not _is_well(after):
-        return "a" if _is_well(after) else "b"
-    return "ab"
-
-
-def _is_well(value: object) -> bool:
-    return isinstance(value, str) and value in WELL
+    rules = rules_of(change.first.path)
+    well = WELL | frozenset(rules[0].best if rules else ())
+    was, became = (isinstance(value, str) and value in well for value in (before, after))
+    return "ab" if was is became else "a" if became else "b"

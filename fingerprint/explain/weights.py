@@ -11,7 +11,7 @@ from fingerprint.explain.circumstances import Circumstances, looked_through, nee
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
-from fingerprint.explain.phases import resources_of_metric
+from fingerprint.explain.phases import ANY, phases_of_metric, resources_of_metric
 from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
 
@@ -41,6 +41,9 @@ ASTRAY = -0.1
 """What is told of a git tree that the program is not of."""
 LOST = 1.0
 """A device that went while the run ran leads before all else: whatever ran on it broke off."""
+ABOUT = 0.03
+"""Of what is about the very phase that the number is about, and few others."""
+NARROW = 3
 OWN = 0.04
 """Of a flag of the program, or a variable that bears its name."""
 PRIVATE = -0.02
@@ -52,6 +55,7 @@ NAMED, NAMED_TOO = 0.06, 0.03
 AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
+ABOUT_AS_FAR = 1.1
 PER_DOUBLING, TOO_FAR = -0.1, -0.25
 """For each factor of two by which a number moved further than the mechanism usually moves it, and at most."""
 SMALL = -0.15
@@ -77,12 +81,11 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "prior": UNHEARD_OF + PRIOR * max(map(prior, (way.rules, *case.brings))),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
+        "about": ABOUT if is_about(way.rules, metric) else 0.0,
         "size": size(way.rules, metric, around),
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
-        "shows": SHOWN
-        if case.signs and not limits.evidence
-        else 0.0,  # a limit that was reached shows in the same counters
+        "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
         "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
@@ -114,6 +117,13 @@ def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstan
     return NAMED if rules[0].moves[0] in wanted else NAMED_TOO if wanted & {*rules[0].moves} else 0.0
 
 
+def is_about(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
+    """Whether the mechanism that knows it best is first of all about the phases of the number."""
+    if metric is None or not rules or not 0 < len(rules[0].phases) <= NARROW:
+        return False
+    return rules[0].phases[0] in phases_of_metric(metric.name, metric.unit) - ANY
+
+
 def _measured(metric: MetricChange | None, around: Circumstances) -> frozenset[Resource]:
     """What the number measures: by its name, or because that is all that such a program does."""
     if metric is None or metric.name in EVERY_RUN:
@@ -138,7 +148,7 @@ def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstanc
     moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
     usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]
     beyond = min(max(0.0, moved - log(most), (log(least) - moved) / 2) for least, most in usual)
-    return max(TOO_FAR, PER_DOUBLING * beyond / log(2))
+    return max(TOO_FAR, PER_DOUBLING * beyond / log(2)) if beyond > log(ABOUT_AS_FAR) else 0.0
 
 
 def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
