@@ -278,8 +278,8 @@ class Process(Section):
         "/proc/PID/personality",
     )
     limits: Seen[Map[Seen[tuple[Limit, Limit]]]] = config(
-        "Too few open files or too little lockable memory makes servers and RDMA fall back or fail; (soft, hard), in B, "
-        "s, us or as a number (setrlimit(2))",
+        "Too few open files or too little lockable memory makes servers and RDMA fall back or fail; (soft, hard), "
+        "in B, s, us or as a number (setrlimit(2))",
         "/proc/PID/limits, named as prlimit(1) does",
         follows=_STARTERS,
         restore="prlimit --{key}={value:} COMMAND",
