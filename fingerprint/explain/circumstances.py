@@ -98,7 +98,7 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     makers = frozenset(maker for side in (a, b) if (maker := _maker(side.state)))
     opened = [devices for side in (a, b) for devices in _opened(side.state)]
     idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
-    astray = known and bool(every) and all(map(_is_astray, every))
+    astray = bool(every) and all(map(_is_astray, every))
     return Circumstances(
         engines,
         compiled,
@@ -128,8 +128,12 @@ def _is_unlinked(sides: Iterable[Subject]) -> bool:
 
 
 def _is_astray(program: _Program) -> bool:
-    root = program.git.get("root")
-    return isinstance(root, str) and not program.words[0].startswith(f"{root.rstrip('/')}/")
+    """A script is not looked for where it is started, but a module is."""
+    root, path = program.git.get("root"), program.program.get("path")
+    is_module = _MODULE in program.flags.get("items", {})
+    return (
+        isinstance(root, str) and isinstance(path, str) and not (is_module or path.startswith(f"{root.rstrip('/')}/"))
+    )
 
 
 def needs_a_gpu(rules: Sequence[Rule]) -> bool:

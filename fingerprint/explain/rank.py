@@ -100,11 +100,18 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about.around))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
-    brings = [found.rules for follower in followers if (found := reach(follower, about.target, ())).reaches]
+    brings = [rules for follower in followers if (rules := _at_work(follower, about))]
     parts = weights(Case(change, way, limits, signs, most, brings), about.metric, about.around)
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most)
+
+
+def _at_work(follower: Folded, about: _About) -> Sequence[Rule]:
+    """The rules by which what follows from a change leads to the number, unless it was seen that they do not bind."""
+    way = reach(follower, about.target, ())
+    idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
+    return way.rules if way.reaches and not idle else ()
 
 
 def _beside_the_point(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:

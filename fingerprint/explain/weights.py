@@ -56,6 +56,8 @@ AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
 ABOUT_AS_FAR = 1.1
+CLOSE, WIDE = 0.05, 20.0
+"""Of a mechanism that moves numbers just so far, as this one was moved; less the wider its usual effect is."""
 PER_DOUBLING, TOO_FAR = -0.1, -0.25
 """For each factor of two by which a number moved further than the mechanism usually moves it, and at most."""
 SMALL = -0.15
@@ -148,7 +150,10 @@ def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstanc
     moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
     usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]
     beyond = min(max(0.0, moved - log(most), (log(least) - moved) / 2) for least, most in usual)
-    return max(TOO_FAR, PER_DOUBLING * beyond / log(2)) if beyond > log(ABOUT_AS_FAR) else 0.0
+    if beyond > log(ABOUT_AS_FAR):
+        return max(TOO_FAR, PER_DOUBLING * beyond / log(2))
+    told = [rule.usual for rule in rules[:1] if rule.usual]
+    return CLOSE * max(0.0, 1 - log(told[0][1] / told[0][0]) / log(WIDE)) if told else 0.0
 
 
 def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:

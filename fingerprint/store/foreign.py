@@ -118,8 +118,8 @@ def _exported(data: bytes, path: str) -> Export:
         export = msgspec.json.decode(data, type=Export)
     except _Refused as error:
         raise _wrong(path, str(error)) from error
-    kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
     try:
+        kept = {blobs.address(blob): _checked_blob(blob, path) for blob in export.blobs}
         return _checked(_whole(export, kept), path)
     except (Damaged, *_Refused) as error:
         raise _wrong(path, str(error)) from error

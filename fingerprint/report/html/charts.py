@@ -12,6 +12,8 @@ from fingerprint.words import quantity
 LANE = 30
 QUARTILES_FROM = 8
 _TICKS = 4
+_HARDLY, _NOTHING = 1e-12, 1e-300
+"""As a share of the values, and by itself: apart by less, no scale can be drawn."""
 
 
 class Axis(NamedTuple):
@@ -27,7 +29,7 @@ class Axis(NamedTuple):
 
 def axis_of(values: Sequence[float]) -> Axis:
     low, high = min(values), max(values)
-    if low == high:
+    if high - low <= max(_HARDLY * max(abs(low), abs(high)), _NOTHING):
         return Axis(low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
     return Axis(low, high)
 
