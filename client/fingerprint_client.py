@@ -17,8 +17,6 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pytest
 
 __all__ = ["NotRecorded", "Run", "log_to_mlflow", "log_to_wandb", "run"]
@@ -67,10 +65,8 @@ class Run:
     def __enter__(self) -> Run:
         return self.begin()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        if error is not None:
             self._strict = False  # what the program raised is worth more
         self.end()
 
@@ -122,7 +118,7 @@ class Run:
             self._trouble("the workload is not recorded: say it before the run begins, as run('A', workload={...})")
             return self
         for key, value in facts.items():
-            self._options += ["--workload", f"{key}={_plain(value)}"]
+            self._options += ["--workload", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
         return self
 
     def report(self, form: str = "json") -> str:
@@ -155,9 +151,7 @@ class _Troubles:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
         if not isinstance(error, Exception):
             return False
         self._trouble(str(error) if isinstance(error, NotRecorded) else f"{type(error).__name__}: {error}")
@@ -201,10 +195,6 @@ def _numbers(name: str, value: Any) -> list[float]:
         return [float(one) for one in values]
     except (TypeError, ValueError):
         raise NotRecorded(f"{name} is not recorded: {value!r} is no number") from None
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _verbs(run_id: str, kept: list[dict[str, Any]], trouble: Callable[[str], None]) -> Iterator[list[str]]:
@@ -279,7 +269,7 @@ def _fingerprint(words: list[str]) -> _Said:
             raise NotRecorded(f"nothing is recorded: {argv[0]} cannot be executed ({error.strerror})") from None
         except subprocess.TimeoutExpired:
             raise NotRecorded(f"`{COMMAND} {words[0]}` has not ended within {SECONDS:g} s") from None
-        said = _Said(*(_read(file) for file in (out, err)))
+        said = _Said(_read(out), _read(err))
     if status != 0:
         raise NotRecorded(said.stderr.strip() or f"`{COMMAND} {words[0]}` ended with status {status}")
     return said

@@ -1,6 +1,7 @@
 """A program records itself through the client, and never suffers from it."""
 
 import ast
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.conftest import CLIENT, Program
+from tests.waiting import until
 
 MISSING = {"FINGERPRINT": "", "PATH": "/nowhere"}
 
@@ -105,6 +107,43 @@ def test_what_steers_the_programs_python_stays_away_from_the_commands(program: P
     assert program.shown("A")["state"] == "closed"
 
 
+def test_a_program_within_a_recorded_one_has_a_run_of_its_own(program: Program) -> None:
+    inner = "from fingerprint_client import run\nwith run('inner', strict=True) as r: r.metric('n', 2)"
+    program(
+        "-c",
+        f"""
+import subprocess, sys
+from fingerprint_client import run
+with run('outer', strict=True) as r:
+    subprocess.run([sys.executable, "-c", {inner!r}], check=True)
+    r.metric('n', 1)
+""",
+    )
+    assert {run["name"]: program.metrics(run["name"])["n"]["samples"] for run in program.fingerprint("runs")} == {
+        "outer": [1.0], "inner": [2.0],
+    }  # fmt: skip
+
+
+def test_a_program_that_is_interrupted_keeps_what_it_had_measured(program: Program) -> None:
+    script = """
+import os, signal
+from fingerprint_client import run
+with run("A") as r:
+    r.metric("decode_ms", 5)
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+    program("-c", script, status=-signal.SIGINT)
+    assert program.metrics("A")["decode_ms"]["samples"] == [5.0]
+    assert program.shown("A")["ended"] == "server ran on"
+
+
+def test_of_a_program_that_is_killed_the_run_ends_with_it(program: Program) -> None:
+    script = "import os\nfrom fingerprint_client import run\nwith run('A', strict=True): os.kill(os.getpid(), 9)"
+    program("-c", script, status=-signal.SIGKILL)
+    assert until(lambda: program.shown("A")["ended"] != "still open")
+    assert program.shown("A")["ended"] == "server ended"
+
+
 # What goes wrong.
 
 TWICE = """
@@ -142,6 +181,11 @@ def test_a_command_that_does_not_work_is_told_and_the_program_goes_on(
     assert done.stdout == "measured nothing\n"
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("gone", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
+def test_without_a_standard_error_nothing_is_told_and_the_program_goes_on(program: Program, gone: str) -> None:
+    assert program("-c", f"import os, sys\n{gone}{TWICE}", env=MISSING).stdout == "measured nothing\n"
 
 
 def test_strict_raises_what_is_told_otherwise(program: Program) -> None:
