@@ -80,22 +80,22 @@ class Run:
         self._owner = os.getpid()
         with self._troubles():
             self._spool.open()
-            self.id, self.label = _begun(["--pid", str(self._owner), *self._options])
             atexit.register(self.end)
+            self.id, self.label = _begun(["--pid", str(self._owner), *self._options])
         return self
 
     def end(self) -> None:
         """Gives what was measured to the command. In a forked process, and when it is over, nothing."""
         import atexit
 
-        if not (self.id and self._spool.is_open and self._owner == os.getpid()):
+        if not self._spool.is_open or self._owner != os.getpid():
             return
         atexit.unregister(self.end)
         troubles: list[str] = []
         kept: list[dict[str, Any]] = []
         with _Troubles(troubles.append):
             kept = self._spool.close()
-        for verb in (["end", "--quiet", self.id], *_verbs(self.id, kept, troubles.append)):
+        for verb in _verbs(self.id, kept, troubles.append) if self.id else ():
             with _Troubles(troubles.append):
                 _fingerprint(verb)
         for words in troubles:  # once all is given that could be
@@ -129,7 +129,7 @@ class Run:
 
     def _keep(self, said: dict[str, Any]) -> None:
         if not self._spool.is_open:
-            over = f"{self.label} is over" if self._owner else "the run has not begun: enter it first"
+            over = f"{self.label or 'the run'} is over" if self._owner else "the run has not begun: enter it first"
             raise NotRecorded(f"{next(iter(said.values()))!r} is not recorded: {over}")
         self._spool.write(said)
 
@@ -198,7 +198,8 @@ def _numbers(name: str, value: Any) -> list[float]:
 
 
 def _verbs(run_id: str, kept: list[dict[str, Any]], trouble: Callable[[str], None]) -> Iterator[list[str]]:
-    """The command's arguments for each note and each metric."""
+    """The command's arguments: what ends the run, then each note and each metric."""
+    yield ["end", "--quiet", run_id]
     values: dict[str, list[float]] = {}
     given: dict[str, list[Any]] = {}
     for said in kept:
@@ -429,7 +430,7 @@ class _Session:
 
         if self._run.id:
             self._run.metric("session_s", time.perf_counter() - self._began, unit="s", better="lower")
-            self._run.end()
+        self._run.end()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for trouble in dict.fromkeys(self._troubles):

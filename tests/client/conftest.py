@@ -44,7 +44,7 @@ class Program:
 
     def pytest(self, *words: str, status: int = 0, env: Mapping[str, str] | None = None) -> str:
         """What a session prints."""
-        plugin = ["-p", "fingerprint_client", "-p", "no:cacheprovider", "-q"]
+        plugin = ["-p", "fingerprint_client", "-p", "no:cacheprovider", "-W", "error", "-q"]
         return self("-m", "pytest", *plugin, *words, status=status, env=env).stdout
 
     def fingerprint(self, *words: str) -> Any:

@@ -183,9 +183,14 @@ def test_a_command_that_does_not_work_is_told_and_the_program_goes_on(
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("gone", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
+def test_no_file_is_left_open(program: Program) -> None:
+    for env in ({}, MISSING):
+        assert "ResourceWarning" not in program("-W", "always", "-c", TWICE, env=env).stderr
+
+
+@pytest.mark.parametrize("gone", ["sys.stderr = None", "sys.stderr.close()"])
 def test_without_a_standard_error_nothing_is_told_and_the_program_goes_on(program: Program, gone: str) -> None:
-    assert program("-c", f"import os, sys\n{gone}{TWICE}", env=MISSING).stdout == "measured nothing\n"
+    assert program("-c", f"import sys\n{gone}{TWICE}", env=MISSING).stdout == "measured nothing\n"
 
 
 def test_strict_raises_what_is_told_otherwise(program: Program) -> None:
