@@ -190,11 +190,15 @@ class _Spool:
 
 
 def _numbers(name: str, value: Any) -> list[float]:
-    values = value if hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) else [value]
+    """A tensor without dimensions has a method __iter__ that refuses."""
+    several = hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
     try:
-        return [float(one) for one in values]
+        numbers = [float(one) for one in (value if several else [value])]
     except (TypeError, ValueError):
         raise NotRecorded(f"{name} is not recorded: {value!r} is no number") from None
+    if not numbers:
+        raise NotRecorded(f"{name} is not recorded: it has no values")
+    return numbers
 
 
 def _verbs(run_id: str, kept: list[dict[str, Any]], trouble: Callable[[str], None]) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ import ast
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ with run("A", workload={"concurrency": 8, "cached": False, "model": "m"}, benchm
     assert [metrics["decode_ms"][key] for key in ("samples", "unit", "better")] == [[11.2, 12.0], "ms", "lower"]
     assert metrics["offset"]["samples"] == [-3.5, 2.0]
     assert [metrics["power"][key] for key in ("samples", "kind")] == [[300.0, 310.0], "series"]
+
+
+@pytest.mark.skipif(find_spec("numpy") is None, reason="numpy is not installed")
+def test_arrays_are_values_and_one_without_dimensions_is_one(program: Program) -> None:
+    program(
+        "-W",
+        "error",
+        "-c",
+        """
+import numpy
+from fingerprint_client import run
+with run("A", strict=True) as r:
+    r.metric("n", numpy.array(1.5)); r.metric("n", numpy.float32(2.5)); r.metric("n", numpy.array([3, 4]))
+""",
+    )
+    assert program.metrics("A")["n"]["samples"] == [1.5, 2.5, 3.0, 4.0]
 
 
 def test_forked_processes_give_their_metrics_to_the_run_and_do_not_end_it(program: Program) -> None:
@@ -205,6 +222,7 @@ def test_strict_raises_what_is_told_otherwise(program: Program) -> None:
     [
         ("r.metric('decode_ms', 'fast')", "decode_ms is not recorded: 'fast' is no number"),
         ("r.metric('decode_ms', None)", "decode_ms is not recorded: None is no number"),
+        ("r.metric('decode_ms', [])", "decode_ms is not recorded: it has no values"),
         ("r.metric('wall_time', 1)", "'wall_time' is measured in each run by fingerprint itself"),
         ("r.metric('decode_ms', float('nan'))", "decode_ms"),
         ("r.metric('decode_ms', 1, better='faster')", "'faster' is not one of"),
