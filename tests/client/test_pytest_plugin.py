@@ -40,7 +40,9 @@ def suite(program: Program) -> Program:
     return program
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [pytest.param([], id="alone"), pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.long)]
+)
 def test_a_session_is_one_run_with_its_wall_time_and_what_its_tests_measured(
     suite: Program, workers: list[str]
 ) -> None:

@@ -196,6 +196,7 @@ def gitlab(workspace: Path, url: str, **env: str) -> "subprocess.CompletedProces
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl, by which the job fetches its baseline")
 def test_the_job_of_gitlab_compares_with_the_artifact_of_the_default_branch(workspace: Path) -> None:
     kept = workspace.parent / "kept.json"

@@ -2,6 +2,7 @@
 look, and never the cause."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,18 @@ import pytest
 from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.test_container import contained, group
+from tests.turned import standing
 
 __all__ = ["group"]
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a container")]
 STARTED = "container/main/started"
+
+
+@pytest.fixture(autouse=True)
+def undisturbed() -> Iterator[None]:
+    """No other test turns a setting of the kernel between the two runs."""
+    with standing():
+        yield
 
 
 def record(fingerprint: Cli, name: str, group: Path, shm: str = "64m") -> None:

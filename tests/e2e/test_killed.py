@@ -96,6 +96,7 @@ def integrity(store: Path) -> str:
     return answer
 
 
+@pytest.mark.long
 def test_thirty_kills_lose_no_finished_run_and_hurt_no_command(writers: Writers) -> None:
     outcome(writers, kills=30)
 

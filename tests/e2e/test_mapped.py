@@ -38,6 +38,7 @@ def run(fingerprint: Cli, name: str, command: list[str], *libraries: str) -> Non
     fingerprint("run", "--name", name, *command)
 
 
+@pytest.mark.long
 def test_another_release_of_a_library_in_its_place(fingerprint: Cli, server: list[str]) -> None:
     run(fingerprint, "a", server, nccl(fingerprint.home / "lib", "2.27.3"))
     run(fingerprint, "b", server, nccl(fingerprint.home / "lib", "2.28.9"))

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import Cli
 
 BURN = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
@@ -40,6 +42,7 @@ def test_a_busy_neighbour_is_seen_beside_the_run_with_its_share_of_the_cpus(fing
     assert not any(path.startswith("neighbours/main/sleep/") for path in seen)
 
 
+@pytest.mark.long
 def test_it_is_named_beside_the_run_that_it_slows_and_not_beside_one_that_sleeps(
     fingerprint: Cli, tmp_path: Path
 ) -> None:

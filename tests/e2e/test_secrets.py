@@ -142,6 +142,7 @@ def assert_equal_but_not_said(fingerprint: Cli) -> None:
     assert [it["fact"] for it in fingerprint.diff("a", "b")["changes"] if it["fact"].endswith(hidden)] == []
 
 
+@pytest.mark.long
 def test_another_secret_is_told_by_the_name_of_what_holds_it(fingerprint: Cli, server: Environment) -> None:
     argv, folder, env = started(server, free_port())
     fingerprint("run", "--name", "a", "--", *argv, cwd=folder, env=env)

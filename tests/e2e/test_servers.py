@@ -188,6 +188,7 @@ def test_a_server_is_read_again_once_it_serves(fingerprint: Cli) -> None:
     assert shown(fingerprint, "a")["sections"]["process/main"]["facts"]["affinity"] == str(cpu)
 
 
+@pytest.mark.long
 def test_a_worker_that_gets_its_title_late_is_one_process(fingerprint: Cli) -> None:
     server = StandIn(fingerprint.home, "sglang")
     server.differ(sglang__scheduler_TP0={"titled_after": 1.5})

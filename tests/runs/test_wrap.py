@@ -139,6 +139,7 @@ def test_a_daemonised_grandchild_holds_nothing_up(start: Starter, tmp_path: Path
     os.kill(int(ready.read_text()), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_short_commands_leave_no_descriptor_and_no_zombie() -> None:
     before = held()
     for _ in range(200):
