@@ -29,7 +29,8 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
     """What changed from A to B. `waivers`: globs of changes declared beforehand, beside the `--vary` of either run."""
     pairs = list(pair_sections(a.sections, b.sections))
     same_host = a.host == b.host
-    compared = [_compared(pair, known, same_host) for pair in pairs]
+    looked_at = _trees(a) & _trees(b)
+    compared = [_compared(pair, known, same_host, looked_at) for pair in pairs]
     ruled_out: Counter[str] = Counter()
     for pair, found in zip(pairs, compared, strict=True):
         ruled_out[pair.key.area] += found.ruled_out
@@ -61,10 +62,17 @@ def _launchers(a: Effective, b: Effective) -> tuple[Paired, ...]:
     return () if pair is None else (msgspec.structs.replace(pair, a=names.get(pair.a, pair.a)),)
 
 
-def _compared(pair: SectionPair, known: ProbeOf, same_host: bool) -> Compared:
+def _trees(side: Effective) -> frozenset[tuple[str, str]]:
+    """Area and root of the processes that were looked at."""
+    return frozenset((key.area, key.root) for key in side.sections if key.target)
+
+
+def _compared(pair: SectionPair, known: ProbeOf, same_host: bool, looked_at: frozenset[tuple[str, str]]) -> Compared:
+    """Of a tree that one side did not look at, its root alone is told: not read."""
     probe = known(pair.key.area)
     if pair.key.is_descendant and (pair.a is None or pair.b is None):
-        return Compared(changes=(_came_or_went(pair),))
+        is_told = (pair.key.area, pair.key.root) in looked_at
+        return Compared(changes=(_came_or_went(pair),) if is_told else ())
     return compare_sections(pair, probe, same_host=same_host)
 
 

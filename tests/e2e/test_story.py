@@ -1,6 +1,7 @@
 """The two run files of examples/story and what they might have been: each is explained where there is neither GPU nor
 store."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,21 @@ def test_where_all_is_equal_but_the_number_it_says_so_and_what_it_did_not_look_a
     assert told["ruled_out"]["count"] > 1500
     assert told["blind"]
     assert told["not_known"]
+
+
+def test_where_of_the_first_day_only_numbers_were_kept_nothing_is_blamed(fingerprint: Cli) -> None:
+    """As a log keeps them: what was measured and asked, and no state."""
+    kept = json.loads(Path(A).read_bytes())
+    numbers = ("opened", "workload", "metric", "closed")
+    for run in kept["runs"]:
+        run["records"] = [record for record in run["records"] if record["record"] in numbers]
+    (fingerprint.home / "log.json").write_text(json.dumps({**kept, "snapshots": [], "blobs": []}))
+    told = fingerprint.diff("log.json", B)
+    assert (told["suspects"], told["changes"], told["ruled_out"]["count"]) == ([], [], 0)
+    assert told["headline"].startswith("verify_ms is worse (+54 %), and nothing that was seen in both runs changed")
+    leading = {unknown["fact"]: unknown["rules"] for unknown in told["not_known"]}
+    assert "power-limit" in leading["gpu"]
+    assert told["arithmetic"]["says"][0].startswith("Of throughput x 0.64")
 
 
 def test_turned_round_the_verdicts_turn(fingerprint: Cli) -> None:
