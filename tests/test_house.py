@@ -223,6 +223,7 @@ def test_what_a_script_misses_is_told_in_one_line(checkout: Path, script: str, p
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="runs in the environment that scripts/test makes")
 def test_the_demo_names_the_state_that_it_changed_and_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()

@@ -84,6 +84,7 @@ with run("A", strict=True) as r:
     assert len(program.fingerprint("runs")) == 1
 
 
+@pytest.mark.long
 def test_runs_of_one_name_that_begin_at_once_keep_their_own_metrics(program: Program) -> None:
     script = (
         "import sys; from fingerprint_client import run\nwith run('A', strict=True) as r: r.metric('n', sys.argv[1])"

@@ -63,11 +63,11 @@ def install_the_deprecated(venv: Environment) -> None:
     ("change", "suspect"),
     [
         (patch_in_place, "packages/vllm/modified/digest"),
-        (upgrade, "packages/torch/version"),
-        (swap_the_wheel, "packages/vllm/record"),
+        pytest.param(upgrade, "packages/torch/version", marks=pytest.mark.long),
+        pytest.param(swap_the_wheel, "packages/vllm/record", marks=pytest.mark.long),
         (customise, "customisations/sitecustomize"),
-        (add_a_hook, "hooks/tracer.pth"),
-        (install_the_deprecated, "packages/pynvml"),
+        pytest.param(add_a_hook, "hooks/tracer.pth", marks=pytest.mark.long),
+        pytest.param(install_the_deprecated, "packages/pynvml", marks=pytest.mark.long),
     ],
 )
 def test_what_changed_is_the_one_suspect(

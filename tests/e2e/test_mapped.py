@@ -57,6 +57,7 @@ def test_a_second_copy_of_a_library(fingerprint: Cli, server: list[str]) -> None
 
 @pytest.mark.root
 @needs_root
+@pytest.mark.long
 def test_a_container_started_again_with_less_shared_memory(fingerprint: Cli) -> None:
     command = ["--", "unshare", "--mount", "--ipc", "sh", "-c", CONTAINED]
     for name, size in (("a", "1g"), ("b", "64m")):
