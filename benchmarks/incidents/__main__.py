@@ -20,8 +20,6 @@ _RANKS = "{:<30} {:>14} {:>8} {:>12} {:>8} {:>10}"
 ASKED: tuple[tuple[str, str, str], ...] = (
     ("strong_top1", "the trigger of a strong, readable row ranks first", ">= 90 %"),
     ("strong_top3", "... among the first three", ">= 97 %"),
-    ("set_top1", "of those that somebody set (no package, patch, container): first", ">= 90 %"),
-    ("set_top3", "... among the first three", ">= 97 %"),
     ("all_top1", "the trigger of any row ranks first", ""),
     ("all_top3", "... among the first three", ""),
     ("null_abstains", "an innocent trigger: abstains", ">= 95 %"),

@@ -17,8 +17,6 @@ NOTHING_LEADS = "nothing that changed is known to lead to it"
 NOTHING_CHANGED = ("no state changed that could explain it", "nothing that was seen in both runs changed")
 WORDS = ("likely", "possible", "unlikely")
 NEAR = 3
-PACKED = ("versions", "local patches", "containers")
-"""Categories of what comes with much else: an upgrade brings a dozen packages, of which any may be the one."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -119,14 +117,11 @@ def _words(diff: Diff, row: Incident) -> dict[str, tuple[int, int]]:
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """top: within the first one, the first three. set: of strong rows, those of settings and states of the host and the
-    process, that are told one by one and not by what they are packed in. calibration: of suspects called so, in pairs
+    """top: within the first one, the first three. calibration: of suspects called so, in pairs
     with a trigger, those that were it."""
 
     strong_top1: Rate
     strong_top3: Rate
-    set_top1: Rate
-    set_top3: Rate
     all_top1: Rate
     all_top3: Rate
     null_abstains: Rate
@@ -136,10 +131,6 @@ class Scores(msgspec.Struct, frozen=True):
     decisive_shown: Rate
     calibration: dict[str, Rate]
     drift_leads: float
-
-
-def _is_set(answer: Answer) -> bool:
-    return answer.kind == "trigger" and answer.strong and answer.category not in PACKED
 
 
 def scores(played: Sequence[Answer]) -> Scores:
@@ -156,8 +147,6 @@ def scores(played: Sequence[Answer]) -> Scores:
     return Scores(
         strong_top1=rate(kind("trigger", strong=True), within(1)),
         strong_top3=rate(kind("trigger", strong=True), within(NEAR)),
-        set_top1=rate(_is_set, within(1)),
-        set_top3=rate(_is_set, within(NEAR)),
         all_top1=rate(kind("trigger"), within(1)),
         all_top3=rate(kind("trigger"), within(NEAR)),
         null_abstains=rate(kind("null"), lambda answer: answer.abstains),

@@ -10,6 +10,7 @@ import msgspec
 from fingerprint.explain.mechanisms.graph import Reader, Resource, Rule
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.effective import Effective
+from fingerprint.runs.record import Distribution
 from fingerprint.snapshot import Key
 from probes.kit.paths import FactPath, parse_path
 
@@ -34,8 +35,12 @@ _STARTS: Mapping[str, Reader] = {
     "OLLAMA_": "llama.cpp",
 }
 """Of variables that one engine reads."""
-_PROCESSORS = {"amd_": "AuthenticAMD", "intel_": "GenuineIntel"}
+_PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
+_HANDS_ON = frozenset(
+    ("mpirun", "mpiexec", "orterun", "prterun", "srun", "jsrun", "aprun", "flux", "ssh", "docker", "podman")
+)
+"""Programs that start others where nobody looked, and hand on what they were given."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
@@ -48,6 +53,7 @@ OF_GPUS: frozenset[Resource] = frozenset(
 BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pcie link", "kernel choice"))
 """What moves with them, and by itself is no sign of one."""
 _OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
+_BUSY = re.compile(r"gpu/[^/]+/busy")
 _MODULE = "-m"
 
 
@@ -94,10 +100,11 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     every = [program for side in (a, b) for program in _programs(side.state)]
     engines = frozenset(engine for engine in _ENGINES if any(_is_of(engine, program) for program in every))
     known = all(program.is_compiled for program in every)
-    compiled = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
+    names = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
+    compiled = frozenset() if names & _HANDS_ON else names
     makers = frozenset(maker for side in (a, b) if (maker := _maker(side.state)))
-    opened = [devices for side in (a, b) for devices in _opened(side.state)]
-    idle = bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
+    gpus = _most_gpus((a.state, b.state))
+    idle = _opened_none((a, b)) and (gpus == 0 or (bool(gpus) and not _any_worked((a, b))))
     astray = bool(every) and all(map(_is_astray, every))
     return Circumstances(
         engines,
@@ -152,17 +159,21 @@ def own_by(path: FactPath, around: Circumstances) -> bool:
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
-    """What is there and does not read this variable or parameter, by its first letters, or this flag, by the narrowest
-    of its rules; empty where that may be."""
+    """Why nothing that is there heeds this variable or parameter, by its first letters, or this flag, by the narrowest
+    of its rules; empty where that may be. Of the host's other states a server may be the user that nobody started."""
     if path[:2] == ("kernel", "cmdline"):
-        maker = next((maker for start, maker in _PROCESSORS.items() if path[-1].startswith(start)), None)
-        return "" if maker is None or maker in around.cpus else ", ".join(sorted(around.cpus))
+        makers = next((makers for start, makers in _PROCESSORS.items() if path[-1].startswith(start)), ())
+        others = sorted(around.cpus) if makers and not around.cpus & {*makers} else ()
+        return f"it is for processors of {' and '.join(makers)}, and these are of {', '.join(others)}" if others else ""
+    if path[0] != "process":
+        return ""
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
     reader = next((of for start, of in _STARTS.items() if path[-1].startswith(start)), None)
     told += [frozenset((reader,))] if reader and path[-2:-1] == ("env",) else []
     if not told or frozenset.intersection(*told) & around.engines:
         return ""
-    return ", ".join(sorted(around.compiled or around.engines))
+    ran = ", ".join(sorted(around.compiled or around.engines))
+    return f"what ran is {ran}, which is not known to use it" if ran else ""
 
 
 def _programs(state: Effective) -> Iterator[_Program]:
@@ -171,6 +182,18 @@ def _programs(state: Effective) -> Iterator[_Program]:
         blob = standing.blob or standing.given
         if key.area == "process" and blob is not None:
             yield decoder.decode(blob.body)
+
+
+def _opened_none(sides: Iterable[Subject]) -> bool:
+    """Whether the devices that each process opened were read, and no GPU is among them."""
+    opened = [devices for side in sides for devices in _opened(side.state)]
+    return bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
+
+
+def _any_worked(sides: Iterable[Subject]) -> bool:
+    """Whoever it worked for. What was not sampled may have."""
+    busy = [sample for side in sides for path, sample in side.state.samples.items() if _BUSY.fullmatch(path)]
+    return not busy or any(not isinstance(sample, Distribution) or sample.mean > 0 for sample in busy)
 
 
 class _Mapped(msgspec.Struct, frozen=True):

@@ -115,12 +115,12 @@ def _at_work(follower: Folded, about: _About) -> Sequence[Rule]:
 
 
 def _beside_the_point(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
-    if other := unread_by(change.first.path, way.rules, around):
-        yield Evidence(fact=change.text, a=None, b=None, says=f"what ran is {other}, which is not known to read it")
+    if why := unread_by(change.first.path, way.rules, around):
+        yield Evidence(fact=change.text, a=None, b=None, says=why)
     elif areas := looked_through(way.rules, change.first.key.target, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")
     elif around.idle and needs_a_gpu(way.rules):
-        yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and what ran opened none")
+        yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and none worked")
 
 
 def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evidence], about: _About) -> Likelihood:

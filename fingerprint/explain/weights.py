@@ -32,7 +32,7 @@ where there is none."""
 UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
-"""What is about GPUs, of a program that opened none."""
+"""What is about GPUs, where none worked."""
 THROUGH = -0.3
 """Of what stands for other facts, where these were compared themselves."""
 UNUSED = -0.08

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from fingerprint.explain import explain
-from fingerprint.explain.circumstances import UNKNOWN, circumstances
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, circumstances, unread_by
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.weights import ALONE, THROUGH, UNREAD
 from fingerprint.runs.record import Distribution, Measured
@@ -17,17 +18,24 @@ from probes.gpu import Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map
+from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
+from probes.mapped.sections import Mapped
 from probes.process import Process
 from probes.process.sections import Interpreter, Program
 from tests.explain.subjects import START, subject
 
 SERVER, BENCHMARK, SCRIPT = "/opt/venv/bin/vllm", "/usr/bin/all_reduce_perf", "/home/u/train.py"
+LAUNCHER = "/usr/bin/srun"
 NCCL, OF_VLLM, OF_SGLANG = "NCCL_ALGO", "VLLM_USE_BREAKABLE_CUDAGRAPH", "SGLANG_USE_AITER"
 
 
 def program(path: str, **variables: str) -> Process:
-    python = Interpreter(path="/usr/bin/python3.12") if path != BENCHMARK else Interpreter(path=Gap("absent", "none"))
+    python = (
+        Interpreter(path="/usr/bin/python3.12")
+        if path not in (BENCHMARK, LAUNCHER)
+        else Interpreter(path=Gap("absent", "none"))
+    )
     return Process(program=Program(path=path), interpreter=python, env=Map(dict(variables)))
 
 
@@ -74,6 +82,7 @@ def test_a_host_without_any_gpu_is_told_from_one_that_has_those_of_another_maker
         (SERVER, OF_SGLANG, "vllm"),
         (BENCHMARK, OF_VLLM, "all_reduce_perf"),
         (SCRIPT, OF_VLLM, ""),
+        (LAUNCHER, OF_VLLM, ""),
         (SERVER, NCCL, ""),
     ],
 )
@@ -82,7 +91,7 @@ def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variab
     found = suspect(path, variable)
     assert (found.likelihood, found.parts.get("unread")) == (("unlikely", UNREAD) if other else ("possible", None))
     assert [one.says for one in found.against] == (
-        [f"what ran is {other}, which is not known to read it"] if other else []
+        [f"what ran is {other}, which is not known to use it"] if other else []
     )
 
 
@@ -103,3 +112,33 @@ def test_an_environment_is_looked_through_where_its_packages_were_compared() -> 
     assert (whole.likelihood, whole.parts["through"]) == ("unlikely", THROUGH)
     assert whole.against[-1].says == "what it holds was compared itself: libraries"
     assert (alone.likelihood, alone.against) == ("possible", ())
+
+
+@pytest.mark.parametrize(("parameter", "heeded"), [("amd_iommu", False), ("intel_iommu", True), ("iommu", True)])
+def test_a_parameter_for_processors_of_another_maker_is_told_to_be_that(parameter: str, heeded: bool) -> None:
+    around = Circumstances(cpus=frozenset(("GenuineIntel",)))
+    path = parse_path(f"kernel/cmdline/{parameter}")
+    told = unread_by(path, rules_of(path), around)
+    says = "it is for processors of AuthenticAMD and HygonGenuine, and these are of GenuineIntel"
+    assert told == ("" if heeded else says)
+    assert not unread_by(path, rules_of(path), UNKNOWN), "nobody knows whose processors these are"
+
+
+@pytest.mark.parametrize(("share", "idle"), [(0.0, True), (0.9, False), (None, False)])
+def test_gpus_that_work_for_a_server_are_not_idle_because_its_client_opened_none(
+    share: float | None, idle: bool
+) -> None:
+    """Nor are those that nobody sampled."""
+    client = reading_of(Mapped(devices=()))
+    read = Recorded(at=START, area="mapped", target="main", reading=client)
+    other = {"gpu/17/clocks/sm": Distribution(100, 1980, (1980,) * 7)}
+    samples = other if share is None else {**other, "gpu/17/busy": Distribution(100, share, (share,) * 7)}
+    a, b = (subject(name, None, program(SCRIPT), read, samples=samples) for name in "AB")
+    assert circumstances(a, b).idle is idle
+
+
+def test_a_module_of_the_host_may_serve_another_process_than_the_one_that_ran() -> None:
+    around = Circumstances(compiled=frozenset(("wrk",)))
+    module, variable = (parse_path(text) for text in ("kernel/modules/nvidia_peermem", f"process/main/env/{OF_VLLM}"))
+    assert unread_by(variable, rules_of(variable), around)
+    assert not unread_by(module, rules_of(module), around)

@@ -52,7 +52,7 @@ Phase = Literal[
     "any work",  # a number that tells nothing of its phases, as a command's wall time
 ]
 Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp", "nccl", "rdma"]
-"""Programs that read a variable, flag or module: engines, tests of NCCL, tests of RDMA."""
+"""Programs that read a variable or flag: engines, tests of NCCL, tests of RDMA."""
 Way = Literal["more helps", "less helps", "either"]
 Sign = Literal[
     "grew",  # a counter of what harms moved, in the worse run more

@@ -41,7 +41,6 @@ RULES = (
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
         shows=PEER_ERRORS,
         between=True,
-        read_by=("vllm", "sglang", "tensorrt-llm", "nccl", "rdma"),
         breaks="often",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
