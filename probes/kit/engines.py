@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from probes.kit.facts import Redacted
 from probes.kit.flags import flags
+from probes.kit.interpreters import module_in, script_at
 
 Engine = Literal["sglang", "vllm", "tensorrt-llm", "triton", "tgi", "llama.cpp", "lmdeploy", "ollama"]
 Role = Literal[
@@ -166,7 +167,6 @@ _RANK = re.compile(r"_(ATTN_CP|MOE_DP|DCP|PCP|DP|PP|TP|EP)(\d+)")
 _COUNT = re.compile(r"_(\d+)$")
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?$")
-_BEHIND_AN_OPTION = ("-W", "-X")
 
 _NAME = re.compile(
     rf"(?P<server>(?P<engine>{'|'.join(engine.replace('.', '-') for engine in _LISTENING)})"
@@ -215,25 +215,24 @@ def engine_of(name: str) -> Named | None:
 
 
 def program_of(argv: Sequence[Text]) -> tuple[str, tuple[Text, ...]]:
-    """The base name of the program, or of the script or module that Python runs, and the words behind it."""
-    words = iter(argv)
-    first = next(words, "")
+    """The base name of the program, or of the script or module that Python runs, and the words behind it. Code in the
+    arguments has no name."""
+    first = argv[0] if argv else ""
     name = "" if isinstance(first, Redacted) else first.rpartition("/")[2]
-    if _PYTHON.match(name):
-        name = _run_by_python(words)
-    return name, tuple(words)
+    if not _PYTHON.match(name):
+        return name, tuple(argv[1:])
+    if module := module_in(argv):
+        return module.name, tuple(argv[module.end :])
+    at = script_at("python", argv)
+    script = None if at is None else argv[at]
+    return (_script_name(script), tuple(argv[at + 1 :])) if at and isinstance(script, str) else ("", tuple(argv[1:]))
 
 
-def _run_by_python(words: Iterator[Text]) -> str:
-    for word in words:
-        if isinstance(word, Redacted) or word == "-c":
-            return ""
-        if word == "-m" or not word.startswith("-"):
-            named = next(words, "") if word == "-m" else word.rpartition("/")[2]
-            return named if isinstance(named, str) else ""
-        if word in _BEHIND_AN_OPTION:
-            next(words, "")
-    return ""
+def _script_name(path: str) -> str:
+    """A module of an engine that is run by its file goes by the name it is imported by."""
+    names = path.removesuffix(".py").split("/")
+    modules = (".".join(names[start:]) for start in range(len(names) - 1))
+    return next((module for module in modules if module in _CALLED), path.rpartition("/")[2])
 
 
 def _titled(title: str) -> Part | None:

@@ -81,13 +81,37 @@ def _words_of_option(syntax: Syntax, word: str) -> int:
     return 1
 
 
+class Module(NamedTuple):
+    """What `-m` names, and the index of the first word that is the module's own."""
+
+    name: str
+    end: int
+
+
 def module_of(argv: Sequence[str | Redacted]) -> str | None:
     """The name behind Python's `-m`, or None."""
-    for at, word in enumerate(argv[1:], start=1):
-        if isinstance(word, Redacted) or not word.startswith("-") or word.startswith("--"):
+    module = module_in(argv)
+    return None if module is None else module.name
+
+
+def module_in(argv: Sequence[str | Redacted]) -> Module | None:
+    """None where Python runs no module, or its name was redacted."""
+    syntax, at = _SYNTAX["python"], 1
+    while at < len(argv):
+        word = argv[at]
+        if isinstance(word, Redacted) or word[:1] != "-" or word in ("-", "--"):
             return None
-        before, m, attached = word.partition("m")
-        if m and not set(before[1:]) & set("cWX"):
-            following = argv[at + 1] if at + 1 < len(argv) else None
-            return attached or (following if isinstance(following, str) else None)
+        consumed = _words_of_option(syntax, word)
+        if not consumed:
+            return _module(argv, at, word)
+        at += consumed
     return None
+
+
+def _module(argv: Sequence[str | Redacted], at: int, word: str) -> Module | None:
+    """word: at `at`, an option behind which no script follows: it has an `m`, or a `c` before that."""
+    before, m, attached = word.partition("m")
+    if not m or "c" in before:
+        return None
+    name = attached or (argv[at + 1] if at + 1 < len(argv) else "")
+    return Module(name, at + 1 + (not attached)) if isinstance(name, str) and name else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from probes.kit.facts import Gap, Redacted, Seen, seen_or, then
-from probes.kit.filepaths import folder_of, found, is_file, real
+from probes.kit.filepaths import absolute, folder_of, found, is_file, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
 from probes.kit.processes import stat
@@ -72,3 +72,14 @@ def switches(argv: Sequence[str | Redacted]) -> frozenset[str]:
                     next(words, None)
                 break
     return frozenset(letters)
+
+
+def path_folders(value: str, cwd: Seen[str]) -> tuple[str, ...]:
+    """What PYTHONPATH adds. An empty entry is the working directory, as `$PYTHONPATH:/more` leaves one where nothing
+    was set before; without any the variable counts as unset (getpath.py)."""
+    if not value:
+        return ()
+    places = value.split(":")
+    if isinstance(cwd, Gap):
+        return tuple(place for place in places if place.startswith("/"))
+    return tuple(absolute(place, cwd) for place in places)

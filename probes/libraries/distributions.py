@@ -13,11 +13,12 @@ _SUFFIXES = (".dist-info", ".egg-info")
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>\d[A-Za-z0-9.+!]*)(?:-py\d[\d.]*)?(?:\.dist|\.egg)-info")
 _FIELDS = re.compile(r"^(Name|Version):\s*(\S+)", re.MULTILINE)
 _HEAD = 4096  # bytes; Name and Version stand first
+_OF_EGG = "EGG-INFO"  # in the folder NAME.egg, which is on the import path itself: setup.py install (setuptools < 80)
 _BROKEN_OFF = "~"  # pip calls a package so while it replaces it
 
 
 class Distribution(NamedTuple):
-    """info: its .dist-info or .egg-info, a file where distutils wrote it. files: what that folder holds."""
+    """info: its .dist-info, .egg-info or EGG-INFO, a file where distutils wrote it. files: what that folder holds."""
 
     name: str
     version: Seen[str]
@@ -45,7 +46,8 @@ def distributions(host: Host, listed: Mapping[Folder, Sequence[str]]) -> Mapping
 
 def _in_folder(host: Host, folder: Folder, names: Sequence[str]) -> Iterator[Distribution]:
     for name in names:
-        if name.endswith(_SUFFIXES) and not name.startswith(_BROKEN_OFF):
+        is_of_egg = name == _OF_EGG and folder.path.endswith(".egg")
+        if (name.endswith(_SUFFIXES) and not name.startswith(_BROKEN_OFF)) or is_of_egg:
             yield _distribution(host, folder, name)
 
 
@@ -60,15 +62,20 @@ def _distribution(host: Host, folder: Folder, info: str) -> Distribution:
             told = files
         return Distribution(normalized(match["name"]), told, place, folder, files)
     if not isinstance(files, Gap) and metadata not in files:
-        bare = normalized(info.rpartition(".")[0].partition("-")[0])
-        return Distribution(bare, Gap("failed", f"{info} holds no {metadata}"), place, folder, files)
+        return Distribution(_bare(folder, info), Gap("failed", f"{info} holds no {metadata}"), place, folder, files)
     head = host.head(place if isinstance(files, Gap) else f"{place}/{metadata}", _HEAD)
     fields = then(head, lambda text: dict(_FIELDS.findall(text.partition("\n\n")[0])))
     named = then(fields, lambda known: known["Name"])
     return Distribution(
-        normalized(info.rpartition(".")[0].partition("-")[0] if isinstance(named, Gap) else named),
+        _bare(folder, info) if isinstance(named, Gap) else normalized(named),
         then(fields, lambda known: known.get("Version") or Gap("failed", f"{metadata} has no Version")),
         place,
         folder,
         files,
     )
+
+
+def _bare(folder: Folder, info: str) -> str:
+    """The name, as far as that of the folder tells it."""
+    called = folder.path.rpartition("/")[2] if info == _OF_EGG else info
+    return normalized(called.rpartition(".")[0].partition("-")[0])

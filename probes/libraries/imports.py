@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
-from probes.kit.filepaths import absolute, folder_of, real
+from probes.kit.filepaths import absolute, folder_of, is_file, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
-from probes.kit.pythons import environment, switches, untitled, version
+from probes.kit.pythons import environment, path_folders, switches, untitled, version
 from probes.libraries.sections import Text
 
 _SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
@@ -114,21 +114,22 @@ class _Layout:
     def _folders(self, libs: Sequence[str]) -> Iterator[Folder]:
         yield from self._first()
         if not self._ignores_variables:
-            for place in self._how.variables.get("PYTHONPATH", "").split(":"):
-                if place:
-                    yield Folder(self._absolute(place), "PYTHONPATH")
+            for place in path_folders(self._how.variables.get("PYTHONPATH", ""), self._how.cwd):
+                yield Folder(place, "PYTHONPATH")
         if "S" not in self._switches:
             yield from self._sites(libs[0])
 
     def _first(self) -> Iterator[Folder]:
-        """The script's folder; the working one for a module, and for code in the arguments or from standard input."""
+        """The script's folder, or the one that is run as a script; the working one for a module, and for code in the
+        arguments or from standard input."""
         if self._switches & {"I", "P"} or self._how.variables.get("PYTHONSAFEPATH"):
             return
         at = script_at("python", self._how.argv)
         script = None if at is None else self._how.argv[at]
         if isinstance(script, str):
-            place = real(self._host, self._absolute(script))
-            yield Folder(folder_of(seen_or(place, self._absolute(script))), "program")
+            place = seen_or(real(self._host, self._absolute(script)), self._absolute(script))
+            runs_itself = is_file(self._host, f"{place}/__main__.py")
+            yield Folder(place if runs_itself else folder_of(place), "program")
         elif script is None and not isinstance(self._how.cwd, Gap):
             yield Folder(self._how.cwd, "program")
 
@@ -155,7 +156,7 @@ class _Layout:
         base = "" if self._ignores_variables else variables.get("PYTHONUSERBASE", "")
         home = variables.get("HOME", "")
         if base or home:
-            yield Folder(f"{base or f'{home}/.local'}/lib/{lib}/site-packages", "user", site=True)
+            yield Folder(self._absolute(f"{base or f'{home}/.local'}/lib/{lib}/site-packages"), "user", site=True)
 
 
 def _is_lib(name: str) -> bool:

@@ -8,7 +8,7 @@ from probes.kit.filepaths import absolute, is_file
 from probes.kit.flags import flags
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, module_of, named, script_at
-from probes.kit.pythons import environment, version
+from probes.kit.pythons import environment, path_folders, version
 from probes.process.sections import Interpreter, Program, Text
 
 _COMPILED = Gap("absent", "the program is the executable itself")
@@ -79,8 +79,11 @@ def _script(started: Started, argv: Sequence[Text], at: int | None) -> Seen[str]
 
 
 def _seen_file(files: Host, path: str) -> Seen[str]:
-    """The path itself, unless it is relative to a folder that the process has left since."""
+    """The path itself, unless it is relative to a folder that the process has left since; of a folder that Python was
+    given, the file in it that it runs."""
     info = files.stat(path)
+    if is_file(files, f"{path}/__main__.py"):
+        return f"{path}/__main__.py"
     if is_file(files, path) or (isinstance(info, Gap) and info.code != "absent"):
         return path
     return Gap("not_observable", f"no file {path}: the process has left the folder that its argument is relative to")
@@ -101,7 +104,7 @@ def _module(started: Started, argv: Sequence[Text]) -> Seen[str]:
 def _import_folders(started: Started) -> list[str]:
     """The first entries of sys.path: the working directory, PYTHONPATH, the environment's site-packages."""
     folders = [] if isinstance(started.cwd, Gap) else [started.cwd]
-    folders += [folder for folder in started.imports.split(":") if folder.startswith("/")]
+    folders += path_folders(started.imports, started.cwd)
     home = _environment(started)
     if isinstance(home, Gap):
         return folders

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,13 @@ def packages(libraries: Libraries) -> dict[str, object]:
     return {name: package.version for name, package in libraries.packages.items.items()}
 
 
-def as_python_says(argv: list[str], **start: object) -> tuple[Libraries, dict[str, str], str, list[str]]:
-    """What we tell of a process, and what it tells of itself."""
-    child = subprocess.Popen([*argv, "-c", LISTED], stdout=subprocess.PIPE, **start)  # type: ignore[call-overload]
+def in_arguments(*python: str) -> tuple[str, ...]:
+    return *python, "-c", LISTED
+
+
+def as_python_says(argv: Sequence[str], **start: object) -> tuple[Libraries, dict[str, str], str, list[str]]:
+    """What we tell of a process that runs LISTED, and what it tells of itself."""
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE, **start)  # type: ignore[call-overload]
     try:
         found, prefix, path = json.loads(child.stdout.readline())
         return read(child.pid), found, prefix, path
@@ -57,12 +62,51 @@ def test_all_is_found_that_python_itself_finds(options: list[str], tmp_path: Pat
     install(home / f".local/lib/python{RELEASE}/site-packages", "of_the_user", "1.0")
     install(extra, "of_pythonpath", "1.0")
     variables = {**NO_VARIABLES, "HOME": str(home), "PYTHONPATH": str(extra)}
-    told, found, prefix, path = as_python_says([sys.executable, *options], env=variables, cwd=tmp_path)
+    told, found, prefix, path = as_python_says(in_arguments(sys.executable, *options), env=variables, cwd=tmp_path)
     assert packages(told) == found
     assert "-S" in options or told.environment == prefix  # it is site.py that makes it sys.prefix
     assert isinstance(told.folders, tuple)
     ours = [os.path.join(str(told.environment), folder) for folder in told.folders]
     assert [folder for folder in path if folder in ours] == [folder for folder in ours if folder in path]  # in order
+
+
+@pytest.mark.parametrize("value", [":{tmp}/of_pythonpath", "{tmp}/of_pythonpath:", "../of_pythonpath::"])
+def test_an_empty_entry_of_pythonpath_is_the_working_folder(value: str, venv: Environment, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    for folder in (here, tmp_path / "of_pythonpath"):
+        install(folder, folder.name, "1.0")
+    (tmp_path / "serve.py").write_text(LISTED)
+    words = (str(venv.python), str(tmp_path / "serve.py"))
+    variables = {**NO_VARIABLES, "PYTHONPATH": value.format(tmp=tmp_path)}
+    told, found, _, _ = as_python_says(words, env=variables, cwd=here)
+    assert packages(told) == found == {"here": "1.0", "of-pythonpath": "1.0"}
+
+
+def test_a_folder_that_is_run_is_itself_on_the_path(venv: Environment, tmp_path: Path) -> None:
+    install(tmp_path / "app", "of_the_app", "1.0")
+    (tmp_path / "app/__main__.py").write_text(LISTED)
+    told, found, _, _ = as_python_says((str(venv.python), str(tmp_path / "app")), env=NO_VARIABLES, cwd="/")
+    assert packages(told) == found == {"of-the-app": "1.0"}
+
+
+def test_the_users_base_may_be_relative(tmp_path: Path) -> None:
+    install(tmp_path / f"mine/lib/python{RELEASE}/site-packages", "of_the_user", "1.0")
+    variables = {**NO_VARIABLES, "PYTHONUSERBASE": "mine"}
+    told, found, _, _ = as_python_says(in_arguments(str(Path(sys.executable).resolve())), env=variables, cwd=tmp_path)
+    assert packages(told) == found
+    assert found["of-the-user"] == "1.0"
+
+
+def test_a_folder_of_setup_py_install_is_a_distribution(venv: Environment) -> None:
+    """As DeepEP and DeepGEMM were installed by their instructions, where setuptools is older than 80."""
+    egg = venv.site / "deep_ep-1.2.1+c8dceac-py3.11-linux-x86_64.egg"
+    (egg / "EGG-INFO").mkdir(parents=True)
+    (egg / "EGG-INFO/PKG-INFO").write_text("Metadata-Version: 2.1\nName: deep_ep\nVersion: 1.2.1+c8dceac\n\n")
+    (venv.site / "easy-install.pth").write_text(f"./{egg.name}\n")
+    told, found, _, _ = as_python_says(in_arguments(str(venv.python)), env=NO_VARIABLES, cwd="/")
+    assert packages(told) == found == {"deep-ep": "1.2.1+c8dceac"}
+    (egg / "EGG-INFO/PKG-INFO").unlink()
+    assert packages(venv.read())["deep-ep"] == Gap("failed")
 
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="no Python of the system")
@@ -74,7 +118,7 @@ def test_the_systems_python_and_an_environment_upon_it(site: bool, tmp_path: Pat
         if made.returncode:
             pytest.skip("the system's Python has no venv")
         python = str(tmp_path / "v/bin/python")
-    told, found, prefix, _ = as_python_says([python], env=NO_VARIABLES, cwd="/")
+    told, found, prefix, _ = as_python_says(in_arguments(python), env=NO_VARIABLES, cwd="/")
     assert packages(told) == found
     assert told.environment == prefix
 

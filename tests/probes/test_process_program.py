@@ -1,5 +1,6 @@
 """Which file is the program, which the interpreter, and what is left of the arguments."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from fingerprint.sections import leaves
 from probes.kit.facts import NOT_READ, Gap, Map, Redacted
 from probes.kit.filepaths import found, real
 from probes.kit.host import Host
-from probes.kit.interpreters import module_of, named, script_at
+from probes.kit.interpreters import module_in, named, script_at
 from probes.kit.redact import Redactor
 from probes.process import Process, given
 from probes.process.variables import in_clear
@@ -88,10 +89,20 @@ def test_a_redacted_word_in_front_of_the_script_leaves_it_untold() -> None:
 
 @pytest.mark.parametrize(
     ("line", "module"),
-    [("python -m a.b -x", "a.b"), ("python -O -ma.b", "a.b"), ("python x.py -m a", None), ("python -c m", None)],
+    [
+        ("python -m a.b -x", ("a.b", 3)),
+        ("python -O -ma.b -x", ("a.b", 3)),
+        ("python -Xdev -W ignore -X tracemalloc -m a.b", ("a.b", 8)),
+        ("python --check-hash-based-pycs always -um a.b", ("a.b", 5)),
+        ("python -m", None),
+        ("python x.py -m a", None),
+        ("python -- -m a", None),
+        ("python -c m", None),
+        ("python -Ecm", None),
+    ],
 )
-def test_the_module_of_a_python_command_line(line: str, module: str | None) -> None:
-    assert module_of(line.split()) == module
+def test_the_module_of_a_python_command_line(line: str, module: tuple[str, int] | None) -> None:
+    assert module_in(line.split()) == module
 
 
 def test_links_are_followed_part_by_part_and_loops_end(host: Host, tmp_path: Path) -> None:
@@ -115,15 +126,26 @@ def test_a_program_is_found_as_execvp_finds_it(host: Host, tmp_path: Path) -> No
     assert found(host, "no-such-tool", "/bin", "/") == Gap("absent")
 
 
-def test_a_module_is_found_where_python_looks_first(host: Host, tmp_path: Path) -> None:
+@pytest.mark.parametrize("places", ["{tmp}", ":{tmp}", ".."])
+def test_a_module_is_found_where_python_looks_first(places: str, host: Host, tmp_path: Path) -> None:
     package = tmp_path / "engine/launch"
     package.mkdir(parents=True)
     (package / "__main__.py").write_text("import time; time.sleep(60)\n")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with running((sys.executable, "-m", "engine.launch", "--tp", "8"), env=env) as pid:
+    env = {**os.environ, "PYTHONPATH": places.format(tmp=tmp_path)}
+    (tmp_path / "here").mkdir()
+    words = (sys.executable, "-m", "engine.launch", "--tp", "8")
+    with running(words, env=env, cwd=tmp_path / "here") as pid:
         seen = read(host, pid)
     assert seen.program.path == str(package / "__main__.py")
     assert seen.flags == Map({"-m": ("engine.launch",), "--tp": ("8",)})
+
+
+def test_of_a_folder_that_is_run_the_program_is_its_main_file(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "__main__.py").write_text("import time; time.sleep(60)\n")
+    with running((sys.executable, str(tmp_path), "--tp", "8")) as pid:
+        seen = read(host, pid)
+    assert seen.program.path == str(tmp_path / "__main__.py")
+    assert seen.program.sha256 == hashlib.sha256((tmp_path / "__main__.py").read_bytes()).hexdigest()
 
 
 def test_code_in_the_arguments_is_no_script(host: Host) -> None:
