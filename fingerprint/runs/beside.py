@@ -81,7 +81,7 @@ class Beside:
             self._recording.means.reader,
             Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
             Writing(self._process, self._renamed, self._recording.trouble),
-            Telling(_is_passing, _environment),
+            Telling(_is_passing, _environment, _is_gone),
         )
 
     def _process(self, key: Key, reading: Reading) -> None:
@@ -116,3 +116,10 @@ def _environment(key: Key, reading: Reading) -> Hashable:
     variables = {} if isinstance(section.env, Gap) else section.env.items
     steering = tuple(variables.get(name) for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE"))
     return told, section.interpreter.options, steering
+
+
+def _is_gone(key: Key, reading: Reading) -> bool:
+    from probes.libraries import Libraries
+
+    section = reading.section(Libraries) if key.area == "libraries" else None
+    return section is not None and isinstance(section.packages, Gap)

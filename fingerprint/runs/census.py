@@ -49,10 +49,11 @@ class Areas(NamedTuple):
 
 class Telling(NamedTuple):
     """What a reading tells of its process. passing: that the program is known to become another. environment: which
-    one it runs in; None: in none."""
+    one it runs in; None: in none. gone: of a reading of an environment, that its process had ended."""
 
     passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False
     environment: Callable[[Key, Reading], Hashable] = lambda _key, _reading: None
+    gone: Callable[[Key, Reading], bool] = lambda _key, _reading: False
 
 
 TELLING_NOTHING = Telling()
@@ -81,7 +82,8 @@ class Census:
     start script), counts if the next finds the same; that of a program known to become another never does, since on a
     busy machine it may wait long for its turn. Only what differs from the last is written.
 
-    The environment of a process is read once a reading of it counts, unless that of another process is the same.
+    The environment of a process is read once a reading of it counts, unless that of another process is the same; and
+    again when everything is.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Census:
         self._telling = telling
         self._is_due = False
         self._environments_due: dict[Hashable, Target] = {}
-        self._environments_begun: set[Hashable] = set()
+        self._environments_begun: dict[Hashable, Target] = {}
         self._asked: Mapping[Key, Target] = {}
         self._held: dict[Key, tuple[Target, Reading]] = {}
         self._written: dict[Key, str] = {}
@@ -123,8 +125,10 @@ class Census:
         return tuple(root.pid for root in self._roots)
 
     def be_due(self) -> None:
-        """Reads everything at the next step."""
+        """Reads everything at the next step, environments of who still lives included."""
         self._is_due = True
+        begun = self._environments_begun.items()
+        self._environments_due.update({key: target for key, target in begun if target.pid in self._names})
 
     def fileno(self) -> int | None:
         return self._reader.fileno() if self._reader.busy else None
@@ -226,7 +230,11 @@ class Census:
         return key.area in self._areas.environment
 
     def _take_environment(self, key: Key, reading: Reading) -> None:
-        if reading.outcome == "ok":
+        if reading.outcome != "ok" or (key in self._written and self._telling.gone(key, reading)):
+            return
+        digest = reading.lasting.digest if reading.lasting else ""
+        if self._written.get(key) != digest:
+            self._written[key] = digest
             self._write.section(key, reading)
 
     def _is_found_again(self, key: Key, target: Target, reading: Reading) -> bool:
@@ -254,7 +262,7 @@ class Census:
         if not self._areas.environment or _ENVIRONMENTS in self._told:
             return
         environment = self._telling.environment(key, reading)
-        known = self._environments_begun | self._environments_due.keys()
+        known = self._environments_begun.keys() | self._environments_due.keys()
         if environment is None or environment in known:
             return
         if len(known) < MOST_ENVIRONMENTS:

@@ -9,7 +9,7 @@ Python files of the package and of its plugins: of vLLM 0.33.0 15 of 321 names s
 name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
@@ -44,14 +44,15 @@ ENGINES: Mapping[str, _Own] = {
 
 def engines(
     host: Host,
-    variables: Iterable[str],
+    variables: Callable[[], Iterable[str]],
     folders: Mapping[str, Sequence[str]],
     origins: Mapping[str, Origin | None],
 ) -> Map[Engine]:
-    """variables: what the process has, by name. folders: those of the import path, with what lies in each. origins: by
-    distribution."""
-    names = sorted(variables)
-    return Map({name: _Look(host, name, folders, origins).engine(names) for name in ENGINES if name in origins})
+    """variables: what the processes of the environment have, by name. folders: those of the import path, with what lies
+    in each. origins: by distribution."""
+    installed = [name for name in ENGINES if name in origins]
+    names = sorted(variables()) if installed else ()
+    return Map({name: _Look(host, name, folders, origins).engine(names) for name in installed})
 
 
 class _Look:

@@ -1,10 +1,11 @@
 """The environment of one process, from its import path to the files of its packages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
+from probes.kit.processes import family
 from probes.libraries.distributions import Distribution, distributions
 from probes.libraries.engines import engines
 from probes.libraries.hooks import customisations, path
@@ -14,6 +15,7 @@ from probes.libraries.record import Checker, Record, Rows, record
 from probes.libraries.sections import Libraries, Modified, Package
 from probes.libraries.watched import is_watched
 
+MOST_BELOW = 64
 _NO_RECORD = Gap("absent", "no RECORD: nobody wrote down what it was installed with")
 _CONDA = Gap("not_observable", "conda changes files after their RECORD was written")
 
@@ -26,7 +28,7 @@ def libraries(host: Host, pid: int) -> Libraries:
     told = python(files, how)
     if isinstance(told.folders, Gap):
         return _nothing(told.prefix, told.folders)
-    return _of(files, told, told.folders, how.names)
+    return _of(files, told, told.folders, partial(_variables, host, pid, how.names))
 
 
 def _nothing(environment: Seen[str], why: Gap) -> Libraries:
@@ -36,7 +38,18 @@ def _nothing(environment: Seen[str], why: Gap) -> Libraries:
     )  # fmt: skip
 
 
-def _of(host: Host, told: Python, before: Sequence[Folder], variables: Sequence[str]) -> Libraries:
+def _variables(host: Host, pid: int, own: Iterable[str]) -> frozenset[str]:
+    """Their names, of the process and of those below it, which a start script may give more: their own environment is
+    the same, and is not read again. Whoever waits in the kernel may not answer."""
+    names = set(own)
+    below = sorted((seen.started, member) for member, seen in family(host, pid) if seen.state != "D" and member != pid)
+    for _, member in below[:MOST_BELOW]:
+        environ = host.environ(member)
+        names.update(() if isinstance(environ, Gap) else environ.items)
+    return frozenset(names)
+
+
+def _of(host: Host, told: Python, before: Sequence[Folder], variables: Callable[[], Iterable[str]]) -> Libraries:
     searched = path(host, before)
     found = distributions(host, searched.folders)
     first = {name: same[0] for name, same in sorted(found.items())}

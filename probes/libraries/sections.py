@@ -139,8 +139,8 @@ class Engine(Section):
     unknown: Seen[Map[Seen[str]]] = config(
         "A variable that no line of the installed engine names does nothing, and no log says so: its name is of "
         "another release, or misspelt. Beside each the listed one that is called most like it, `none` where none is",
-        "/proc/PID/environ of the first process of the environment; the engine's list, then its and its plugins' "
-        "Python files",
+        "/proc/PID/environ of the environment's first process and those below it; the engine's list, then its and its "
+        "plugins' Python files",
         follows=(
             "libraries/*/packages/*/version",
             "libraries/*/origins/*/commit",

@@ -26,7 +26,7 @@ VARIABLES = {
 def recorded(engine: str, version: str, *variables: str) -> Engine:
     host = Replay(load(str(FOLDER / f"{engine}-{version}")))
     names = variables or VARIABLES[engine].split()
-    return engines(host, names, {SITE: (engine, f"{engine}-{version}.dist-info")}, {engine: None}).items[engine]
+    return engines(host, lambda: names, {SITE: (engine, f"{engine}-{version}.dist-info")}, {engine: None}).items[engine]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 
 from probes.kit.facts import Gap, Map
 from probes.libraries.sections import Engine, Libraries
-from tests.probes.environments import NO_VARIABLES, Environment
+from tests.probes.environments import NO_VARIABLES, Environment, read
+from tests.waiting import until
 
 ENVS = """\
 environment_variables = {
@@ -37,6 +38,19 @@ def test_a_name_that_is_misspelt_is_told_beside_the_one_that_was_meant(venv: Env
     told = of_vllm(venv, VLLM_USE_V1="1", VLLM_ATTENTION_BACKND="FLASHINFER", VLLM_FOO="1", HOME="/", NVLLM_X="1")
     assert told.unknown == Map({"VLLM_ATTENTION_BACKND": "VLLM_ATTENTION_BACKEND", "VLLM_FOO": "none"})
     assert told.listed == 3
+
+
+def test_what_a_start_script_gives_the_engine_is_asked_for_too(venv: Environment) -> None:
+    venv.install("vllm", "0.33.0", {"vllm/envs.py": ENVS})
+    code = (
+        "import os, subprocess, sys, time; mine = {**os.environ, 'VLLM_USE_V2': '1'};"
+        "engine = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE, env=mine);"
+        "open(sys.argv[1], 'w'); time.sleep(60)"
+    )
+    started = venv.root / "started"
+    with venv.running(words=("-c", code, str(started)), env={**NO_VARIABLES, "VLLM_FOO": "1"}) as pid:
+        until(started.exists)
+        assert engine(read(pid), "vllm").unknown == Map({"VLLM_FOO": "none", "VLLM_USE_V2": "VLLM_USE_V1"})
 
 
 def test_what_another_file_of_the_package_or_a_plugin_reads_is_known(venv: Environment) -> None:

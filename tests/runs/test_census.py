@@ -166,6 +166,61 @@ def test_an_environment_counts_although_its_process_has_ended_meanwhile() -> Non
     assert environments_of(Busy(0), "venv", MOMENTS[:2]) == [Key("libraries", "main")]
 
 
+class Environments(Busy):
+    """Finds in the environment of each process what the test says is there now."""
+
+    there = 1
+
+    def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
+        self.asked += (asked := [job for job in jobs if job.area == "libraries"])
+        found = self.there if asked else 0
+        return [(job.key, reading_of(Task(nice=found))) for job in jobs]
+
+
+@pytest.mark.parametrize(
+    ("there", "written"),
+    [
+        ((1, 2), [1, 2]),
+        ((1, 1), [1]),
+        ((1, -1), [1]),  # its process ended before it was read
+        ((-1, 2), [-1, 2]),
+    ],
+)
+def test_an_environment_is_read_again_when_everything_is(there: tuple[int, int], written: list[int]) -> None:
+    found: list[int] = []
+    reader, areas = Environments(9), Areas(["process"], ["libraries"])
+    telling = Telling(
+        environment=lambda _key, _reading: "venv",
+        gone=lambda key, reading: key.area == "libraries" and nice_of(reading) < 0,
+    )
+    writing = Writing(lambda key, reading: found.append(nice_of(reading)) if key.area == "libraries" else None)
+    census = Census(ROOTS, areas, reader, timetables(), writing, telling)
+    reader.there = there[0]
+    for moment in MOMENTS[:2]:
+        census.step(moment)
+    reader.there = there[1]
+    census.be_due()
+    census.step(0.1)
+    assert len(reader.asked) == 2
+    assert found == written
+
+
+def test_of_a_process_that_has_ended_the_environment_is_not_read_again() -> None:
+    child, roots = Target("main.python.1", 2), Roots((MAIN,), 0.0, lambda: True, started=True)
+    reader, living = Environments(9), [MAIN, child]
+    reader.tree = lambda _root, _budget: tuple(living)  # type: ignore[assignment,method-assign]
+    telling = Telling(environment=lambda key, _: key.target)
+    areas = Areas(["process"], ["libraries"])
+    census = Census(roots, areas, reader, timetables(), Writing(lambda _key, _reading: None), telling)
+    for moment in MOMENTS[:2]:
+        census.step(moment)
+    living.remove(child)
+    census.step(MOMENTS[2])
+    census.be_due()
+    census.step(0.3)
+    assert [job.target for job in reader.asked] == [MAIN, child, MAIN]
+
+
 class Engine:
     """A reader whose tree is what the test says, and that finds of each process its pid."""
 
