@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 import msgspec
@@ -150,9 +151,8 @@ def _scaled(operand: Any, unit: str, of: str) -> Any:
         return tuple(_scaled(part, unit, of) for part in operand)
     if not unit or isinstance(operand, (bool, str)):
         return operand
-    times = factor(unit, of) or 1
-    scaled = operand * times
-    return int(scaled) if scaled == int(scaled) else float(scaled)
+    scaled = Fraction(str(operand)) * (factor(unit, of) or 1)  # as it was written: 0.1 is no float's
+    return int(scaled) if scaled.denominator == 1 else float(scaled)
 
 
 def _good(value: Value, op: Op, operand: Any) -> bool:

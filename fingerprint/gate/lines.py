@@ -1,6 +1,7 @@
-"""Where a key stands in a TOML file: tomllib tells no lines of what it has read."""
+"""A policy's text: where a key stands, as tomllib tells no lines of what it has read, and how a value is written."""
 
 import re
+from typing import Any
 
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<table>[\w.\"'-]+)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*(?P<key>[\w\"'-]+)\s*=")
@@ -30,3 +31,14 @@ class Lines:
             if place[:end] in self._at:
                 return f"{self.name}:{self._at[place[:end]]}"
         return self.name
+
+
+def as_toml(value: Any) -> str:
+    """A value as somebody wrote it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(as_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {as_toml(it)}' for key, it in value.items())}}}"
+    return repr(value) if isinstance(value, str) else str(value)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fingerprint.gate.expectation import Expectation, Op, Test
-from fingerprint.gate.lines import Lines
+from fingerprint.gate.lines import Lines, as_toml
 from fingerprint.gate.policy_check import check_expectation, check_glob
 from fingerprint.gate.waivers import Waived
 from fingerprint.trouble import Trouble
@@ -93,7 +93,7 @@ class Policy(msgspec.Struct, frozen=True):
 def policy_of(name: str, content: bytes) -> Policy:
     """The policy in a file's content. Raises PolicyError."""
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise PolicyError(f"{name}:{line} is not UTF-8: save it as UTF-8") from None
@@ -138,6 +138,11 @@ def _file(lines: Lines, table: Mapping[str, Any]) -> File:
         raise PolicyError(_words(lines, first) if first else f"{lines.name}: {error}") from None
 
 
+EXPECTED: Mapping[str, str] = {
+    "a valid integer": "a number", "a valid tuple": "a list", "a valid list": "a list", "a valid string": "text",
+    "a valid boolean": "true or false",
+}  # fmt: skip
+"""Of pydantic's words those that say in Python what TOML calls otherwise."""
 TABLES: Mapping[str, type[Part]] = {"expect": Expect, "waive": Waive}
 
 
@@ -150,8 +155,8 @@ def _words(lines: Lines, complaint: "Complaint") -> str:
         return f"{where}: there is no key '{key}': {_instead(key, known)}"
     if complaint.says == "Field required":
         return f"{where}: [[{at[0]}]] has no {key}: every one needs it"
-    expected = complaint.expected.replace("a valid integer", "a number").replace("valid ", "")
-    return f"{where}: {key} is {complaint.found!r}, but must be {expected}"
+    expected = EXPECTED.get(complaint.expected, complaint.expected)
+    return f"{where}: {key} is {as_toml(complaint.found)}, but must be {expected}"
 
 
 def _instead(word: str, known: Sequence[str]) -> str:
@@ -231,7 +236,7 @@ def _date(found: Any, where: str) -> dt.date:
     try:
         return dt.date.fromisoformat(found)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: expires is {found!r}, but must be a date: 2027-01-31") from None
+        raise ValueError(f"{where}: expires is {as_toml(found)}, but must be a date: 2027-01-31") from None
 
 
 def _vary(file: File, lines: Lines) -> tuple[str, ...]:

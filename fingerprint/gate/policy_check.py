@@ -7,6 +7,7 @@ from typing import Any
 
 from fingerprint.catalog import CatalogFact, can_mean, facts, facts_of, nearest
 from fingerprint.gate.expectation import Expectation, Test
+from fingerprint.gate.lines import as_toml
 from fingerprint.gate.units import factor, instead, must_be_said
 from probes.kit.paths import parse_glob
 from probes.kit.probe import areas, discover
@@ -14,6 +15,7 @@ from probes.kit.probe import areas, discover
 Where = Callable[[str], str]
 """`FILE:LINE` of a key of the rule."""
 
+LARGEST = 1e30
 _INNER = re.compile(r"Map\[(.*)\]")
 
 
@@ -23,13 +25,28 @@ def check_glob(glob: str, where: str) -> tuple[CatalogFact, ...]:
         parse_glob(glob)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    segments = glob.split("/")
-    found = tuple(fact for fact in _of_area(segments[0]) if can_mean(segments, fact))
+    found = _meant(glob)
     if not found:
-        near = nearest(glob) or get_close_matches(segments[0], areas(), 1)
-        told = f"did you mean {near[0]}?" if near else "`fingerprint facts` lists all"
-        raise ValueError(f"{where}: '{glob}' matches no declared fact: {told}")
+        raise ValueError(f"{where}: '{glob}' matches no declared fact: {_instead(glob)}")
     return found
+
+
+def _meant(glob: str) -> tuple[CatalogFact, ...]:
+    segments = glob.split("/")
+    return tuple(fact for fact in _of_area(segments[0]) if can_mean(segments, fact))
+
+
+def _instead(glob: str) -> str:
+    """What may have been meant: the same of another area, all that is below, another fact of the area, or of any."""
+    area, slash, rest = glob.partition("/")
+    near = [] if area in areas() else get_close_matches(area, areas(), 1)
+    if near and _meant(near[0] + slash + rest):
+        return f"did you mean {near[0]}{slash}{rest}?"
+    if below := _meant(f"{glob}/**"):
+        return f"write {glob}/** for all that is below, or name one, as {below[0].path}"
+    of_area = get_close_matches(glob, [fact.path for fact in _of_area(near[0] if near else area)], 1)
+    told = of_area or nearest(glob) or near
+    return f"did you mean {told[0]}?" if told else "`fingerprint facts` lists all"
 
 
 def _of_area(segment: str) -> Sequence[CatalogFact]:
@@ -65,9 +82,17 @@ def _check_tests(rule: Expectation, where: Where) -> None:
         raise ValueError(f"{where('min')}: min {operands['min']} is above max {operands['max']}: no value can be both")
     if rule.required and rule.unknown == "ignore":
         raise ValueError(f"{where('unknown')}: required and unknown = 'ignore' contradict each other: keep one of them")
+    for test in rule.tests:
+        _check_finite(test, where)
     if operands.get("one_of") == ():
         raise ValueError(f"{where('one_of')}: one_of is empty: no value can be one of it")
     _check_pattern(operands.get("matches"), where)
+
+
+def _check_finite(test: Test, where: Where) -> None:
+    """TOML has nan, inf and whole numbers of any length; nothing that is read is one of them."""
+    if not all(abs(it) <= LARGEST for it in _numbers(test)):
+        raise ValueError(f"{where(test.op)}: {test.op} is no number that a value can have: give one, or leave it out")
 
 
 def _check_pattern(pattern: str | None, where: Where) -> None:
@@ -107,7 +132,7 @@ def _is_of(operand: Any, kind: str) -> bool:
 
 def _does_not_fit(test: Test, glob: str, fact: CatalogFact, where: str) -> str:
     unit = f" in {fact.unit}" if fact.unit else ""
-    return f"{where}: {test.op} is {test.operand!r}, but {glob} is {_in_words(_type(glob, fact))}{unit}"
+    return f"{where}: {test.op} is {as_toml(test.operand)}, but {glob} is {_in_words(_type(glob, fact))}{unit}"
 
 
 def _in_words(kind: str) -> str:
@@ -137,7 +162,7 @@ def _check_unit(test: Test, glob: str, meant: Sequence[CatalogFact], where: Wher
 
 
 def _choices(unit: str) -> str:
-    return " or ".join(f'"{it}"' for it in instead(unit)[:4]) if unit else "no unit: leave it out"
+    return " or ".join(f'"{it}"' for it in instead(unit)) if unit else "no unit: leave it out"
 
 
 def _check_comparable(glob: str, meant: Sequence[CatalogFact], where: Where) -> None:

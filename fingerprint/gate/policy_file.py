@@ -3,10 +3,11 @@
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from fingerprint.gate.policy import Policy, PolicyError, policy_of
 from probes.kit.child import output_of
-from probes.kit.facts import Gap
+from probes.kit.facts import Gap, Seen
 
 LARGEST = 1 << 20
 """Bytes: what is larger, or has no end, is no policy."""
@@ -32,13 +33,13 @@ def _content(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise PolicyError(f"{path} is no regular file: name a policy's file")
         content = file.read(LARGEST + 1)
-    return _bounded(str(path), content)
-
-
-def _bounded(name: str, content: bytes) -> bytes:
-    if len(content) > LARGEST:
-        raise PolicyError(f"{name} is larger than {LARGEST >> 10} KiB: that is no policy")
+    _check_size(str(path), len(content))
     return content
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST:
+        raise PolicyError(f"{name} is larger than {LARGEST >> 10} KiB: that is no policy")
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -54,10 +55,55 @@ def policy_at(path: Path, revision: str) -> Policy:
         raise PolicyError(f"--policy-ref {revision!r} is no revision: name a branch, a tag or a commit")
     whole = Path(os.path.abspath(path))
     folder = next(parent for parent in whole.parents if parent.is_dir())
-    blob = f"{revision}:./{whole.relative_to(folder)}"
-    answer = output_of((*GIT, "cat-file", "blob", blob), str(folder), GIT_SECONDS)
-    if isinstance(answer, Gap):
+    return policy_of(f"{path} at {revision}", _Stored(path, revision, folder, whole.relative_to(folder)).content())
+
+
+class _Stored(NamedTuple):
+    """A file of a revision. path: as the user named it. below: the same, from a folder that is there."""
+
+    path: Path
+    revision: str
+    folder: Path
+    below: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.path} at {self.revision}"
+
+    def content(self) -> bytes:
+        size = int(self._checked(self._git("cat-file", "-s", self._blob)))
+        self._check_mode()
+        _check_size(self.name, size)
+        content = self._checked(self._git("cat-file", "blob", self._blob)).encode()
+        if len(content) != size:  # what is no UTF-8 was escaped on its way
+            raise PolicyError(f"{self.name} is not UTF-8: save it as UTF-8")
+        return content
+
+    @property
+    def _blob(self) -> str:
+        return f"{self.revision}:./{self.below}"
+
+    def _git(self, *words: str) -> Seen[str]:
+        return output_of((*GIT, *words), str(self.folder), GIT_SECONDS)
+
+    def _checked(self, answer: Seen[str]) -> str:
+        if not isinstance(answer, Gap):
+            return answer
+        if self._is_revision() and isinstance(self._git("rev-parse", "--verify", "--quiet", self._blob), Gap):
+            raise PolicyError(f"{self.path} is not in {self.revision}: bring it there first, or leave --policy-ref out")
         why = answer.detail.replace("env exited", "git exited", 1)
-        raise PolicyError(f"{path} at {revision} cannot be read ({why}): fetch the revision, or name another")
-    name = f"{path} at {revision}"
-    return policy_of(name, _bounded(name, answer.encode()))
+        remedy = "fetch the revision (a shallow checkout has its own alone), or name another"
+        if isinstance(self._git("rev-parse", "--git-dir"), Gap):
+            remedy = "name a policy in a repository"
+        raise PolicyError(f"{self.name} cannot be read ({why}): {remedy}")
+
+    def _is_revision(self) -> bool:
+        return not isinstance(self._git("rev-parse", "--verify", "--quiet", f"{self.revision}^{{tree}}"), Gap)
+
+    def _check_mode(self) -> None:
+        mode = self._checked(self._git("ls-tree", self.revision, "--", f"./{self.below}")).partition(" ")[0]
+        if mode == "120000":
+            to = self._checked(self._git("cat-file", "blob", self._blob))
+            raise PolicyError(f"{self.name} is a symbolic link to {to}: name that")
+        if not mode.startswith("100"):
+            raise PolicyError(f"{self.name} is no regular file: name a policy's file")

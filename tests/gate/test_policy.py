@@ -46,7 +46,7 @@ MISTAKES = {
     "an operator": (power("at_leest = 3"), "p.toml:3: there is no key 'at_leest': there are fact, equals, min, max"),
     "no fact": (expect("min = 1"), "p.toml:1: [[expect]] has no fact: every one needs it"),
     "a fact": (expect('fact = "gpu/*/power_limt"', "min = 1"), "did you mean gpu/*/power_limit?"),
-    "an area": (b"vary = ['gup/**']", "p.toml:1: 'gup/**' matches no declared fact: did you mean gpu?"),
+    "an area": (b"vary = ['gup/**']", "p.toml:1: 'gup/**' matches no declared fact: did you mean gpu/**?"),
     "a malformed glob": (expect('fact = "gpu//name"', "min = 1"), "p.toml:2: 'gpu//name' has an empty segment"),
     "no unit": (power("min = 600"), 'p.toml:3: gpu/*/power_limit is in mW: say unit = "mW" or'),
     "another unit": (
@@ -61,7 +61,7 @@ MISTAKES = {
     ),
     "a switch for text": (
         expect('fact = "gpu/*/persistence_mode"', "equals = true"),
-        "p.toml:3: equals is True, but gpu/*/persistence_mode is text",
+        "p.toml:3: equals is true, but gpu/*/persistence_mode is text",
     ),
     "a bound of text": (name("min = 1"), "p.toml:3: min is 1, but gpu/*/name is text"),
     "a word": (
@@ -99,7 +99,37 @@ MISTAKES = {
     ),
     "nobody who answers": (waive('reason = "x"', 'owner = " "', "expires = 2027-01-31"), "p.toml:4: owner is empty"),
     "one glob for a list": (b'vary = "gpu/**"', "p.toml:1: vary is 'gpu/**', but must be a list"),
-    "a number for a fact": (expect("fact = 5", "min = 1"), "p.toml:2: fact is 5, but must be a string"),
+    "a number for a fact": (expect("fact = 5", "min = 1"), "p.toml:2: fact is 5, but must be text"),
+    "an area of a fact": (
+        expect('fact = "memry/usage/available"', "min = 1"),
+        "matches no declared fact: did you mean memory/usage/available?",
+    ),
+    "a fact that another area has": (
+        expect('fact = "memory/usage/totel"', "min = 1"),
+        "matches no declared fact: did you mean memory/",
+    ),
+    "a whole area": (
+        b"vary = ['cpu']",
+        "p.toml:1: 'cpu' matches no declared fact: write cpu/** for all that is below, or name one, as cpu/",
+    ),
+    "no number": (power("min = nan", 'unit = "W"'), "p.toml:3: min is no number that a value can have"),
+    "no bound": (power("max = inf", 'unit = "W"'), "p.toml:3: max is no number that a value can have"),
+    "a number without end": (
+        power(f"one_of = [1, {10**400}]", 'unit = "W"'),
+        "p.toml:3: one_of is no number that a value can have",
+    ),
+    "one for several": (name('one_of = "A"'), "p.toml:3: one_of is 'A', but must be a list"),
+    "several of two types": (
+        name('one_of = ["A", 3, true]'),
+        "p.toml:3: one_of is ['A', 3, true], but gpu/*/name is text",
+    ),
+    "a word for a switch": (name('required = "yes"'), "p.toml:3: required is 'yes', but must be true or false"),
+    "a date for a number": (
+        power("equals = 2027-01-31"),
+        "p.toml:3: equals is 2027-01-31, but gpu/*/power_limit is a whole number",
+    ),
+    "a table for a number": (power("equals = {a = true}"), "p.toml:3: equals is {a = true}, but gpu/*/power_limit"),
+    "no unit of many": (expect('fact = "gpu/*/memory/used"', "max = 1"), '"GiB"'),
 }
 
 
@@ -131,6 +161,7 @@ def test_a_rule_says_what_it_wants_and_where_it_stands() -> None:
         expect('fact = "driver/module/parameters/EnableGpuFirmware"', 'equals = "1"'),
         expect('fact = "cpu/idle/states/*/latency"', "max = 0.2", 'unit = "ms"'),
         waive('reason = "x"', 'owner = "ops"', 'expires = "2027-01-31"'),
+        b"\xef\xbb\xbf" + name('equals = "A"'),  # as editors of Windows begin a file
     ],
 )
 def test_what_can_be_meant_is_taken(content: bytes) -> None:
@@ -235,7 +266,7 @@ def test_a_policy_that_a_partial_clone_lacks_is_not_fetched_by_the_trees_own_pro
 @pytest.mark.parametrize(
     ("revision", "told"),
     [
-        ("nowhere", "fetch the revision, or name another"),
+        ("nowhere", "fetch the revision (a shallow checkout has its own alone), or name another"),
         ("--help", "is no revision: name a branch"),
         ("main:ci", "is no revision: name a branch"),
         ("", "is no revision: name a branch"),
@@ -245,3 +276,28 @@ def test_a_revision_that_is_none_is_told(repository: Path, revision: str, told: 
     with pytest.raises(PolicyError) as refused:
         policy_at(repository / "ci" / "p.toml", revision)
     assert told in str(refused.value)
+
+
+def test_what_another_revision_has_is_refused_as_a_file_is(repository: Path) -> None:
+    (repository / "new.toml").write_bytes(power("min = 1", 'unit = "W"'))
+    told = {
+        "new.toml": "new.toml is not in main: bring it there first, or leave --policy-ref out",
+        "latin.toml": "latin.toml at main is not UTF-8: save it as UTF-8",
+        "large.toml": f"large.toml at main is larger than {LARGEST >> 10} KiB: that is no policy",
+        "link.toml": "link.toml at main is a symbolic link to ci/p.toml: name that",
+        "ci": "ci at main is no regular file: name a policy's file",
+    }
+    (repository / "latin.toml").write_bytes("# für später\n".encode("latin-1"))
+    _large(repository / "large.toml")
+    (repository / "link.toml").symlink_to("ci/p.toml")
+    _git(repository, "add", "latin.toml", "large.toml", "link.toml")
+    _git(repository, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "odd")
+    for name, sentence in told.items():
+        with pytest.raises(PolicyError) as refused:
+            policy_at(repository / name, "main")
+        assert sentence in str(refused.value)
+
+
+def test_a_policy_of_a_revision_where_there_is_no_repository_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"not a git repository.*: name a policy in a repository"):
+        policy_at(tmp_path / "p.toml", "main")
