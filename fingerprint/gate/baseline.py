@@ -24,6 +24,7 @@ from probes.kit.probe import MAIN
 from probes.process.sections import Process
 
 GIVEN = Key("process", MAIN)
+HOME = GIVEN.path(("env", "HOME"))
 HANDED_ON = (
     "env", "affinity", "mems_allowed", "nice", "policy", "rt_priority", "io_priority", "limits", "thp_enabled",
 )  # fmt: skip
@@ -59,8 +60,9 @@ def against(
     b = _state(now, given if baseline.given else None)
     changes = compare(a, b, waivers=vary)
     told = [folded for folded in changes.changes if folded.follows is None and not folded.first.context]
+    homes = _homes(baseline.given, given)
     checks = [
-        *(check for folded in told for check in _of_change(folded, baseline.name, waivers)),
+        *(check for folded in told for check in _of_change(folded, baseline.name, waivers, homes)),
         *_declared(changes, baseline.name),
         *_unread(changes, baseline.name, waivers),
         *_as_it_was(changes, baseline.name),
@@ -79,10 +81,19 @@ def _state(snapshot: Snapshot, given: Reading | None) -> Effective:
     return msgspec.structs.replace(state, sections={**state.sections, GIVEN: standing})
 
 
-def _of_change(folded: Folded, name: str, waivers: Waivers) -> Iterator[Check]:
+def _homes(*given: Reading | None) -> Sequence[str]:
+    """The home folder of who took the baseline, and of who asks, where it is known and not the same."""
+    found = [Live({GIVEN: it}).at(HOME) for it in given if it is not None]
+    told = [home.rstrip("/") for home in found if isinstance(home, str)]
+    return told if len(told) == len(given) and told[0] != told[1] and all(told) else ()
+
+
+def _of_change(folded: Folded, name: str, waivers: Waivers, homes: Sequence[str]) -> Iterator[Check]:
     """Those of its devices that somebody answers for, and the others."""
     groups: dict[int | None, list[Change]] = {}
     state, stops, why = _state_of(folded.first)
+    if state == "failed" and _is_of_home(folded.first, homes):
+        state, stops, why = "warned", False, "the home of another user"
     if state == "out_of_scope":
         groups = {None: list(folded.changes)}
     else:
@@ -91,6 +102,17 @@ def _of_change(folded: Folded, name: str, waivers: Waivers) -> Iterator[Check]:
     for waiver, changes in groups.items():
         waived = waiver is not None
         yield _check(folded, changes, name, "waived" if waived else state, stops and not waived, why, waiver)
+
+
+def _is_of_home(change: Change, homes: Sequence[str]) -> bool:
+    """Whether a variable is what it was, but for the home folder that its value names."""
+    if not homes or change.key != GIVEN or not (isinstance(change.before, str) and isinstance(change.after, str)):
+        return False
+    before, after = (
+        (f"{value}/").replace(f"{home}/", "~/")
+        for value, home in zip((change.before, change.after), homes, strict=True)
+    )
+    return before == after
 
 
 def _state_of(change: Change) -> tuple[State, bool, str]:

@@ -155,6 +155,21 @@ def test_what_a_command_would_be_given_is_compared_with_what_the_baselines_was()
     assert any(note.startswith("Environment, affinity and limits are those") for note in it.notes)
 
 
+def test_the_home_of_another_user_and_what_lies_below_it_stop_nothing() -> None:
+    def of_user(home: str, cache: str) -> Process:
+        env = {"HOME": home, "HF_HOME": f"{home}/.cache/hf", "XDG_CACHE_HOME": cache, "PATH": f"{home}/bin:/usr/bin"}
+        return Process(env=Map(env), affinity="0-47")
+
+    it = gate(host(), host(), own=of_user("/home/ci", "/scratch"), given=of_user("/root", "/root/.cache"))
+    assert states(it) == {
+        "process/main/env/HF_HOME": "warned", "process/main/env/HOME": "warned", "process/main/env/PATH": "warned",
+        "process/main/env/XDG_CACHE_HOME": "failed",
+    }  # fmt: skip
+    assert "/root -> /home/ci (the home of another user)" in of(it, "process/main/env/HOME").says
+    same = gate(host(), host(), own=of_user("/root", "/root/other"), given=of_user("/root", "/root/.cache"))
+    assert states(same) == {"process/main/env/XDG_CACHE_HOME": "failed"}
+
+
 def test_a_baseline_without_a_command_is_compared_without_its_environment() -> None:
     it = gate(host(), host(), own=Process(affinity="0-3"))
     assert not [check for check in it.checks if check.rule.startswith("process")]
