@@ -1,13 +1,15 @@
 """Which models the arguments of a process name."""
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 
 import msgspec
 
 from probes.kit.engines import program_of
 from probes.kit.facts import Redacted, Seen
-from probes.kit.flags import flags
+from probes.kit.flags import END, flags
 
 Text = Union[str, Redacted]
 Values = Mapping[str, Seen[tuple[Text, ...]]]
@@ -19,6 +21,8 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
     DRAFT: (
         "--speculative-draft-model-path",  # SGLang; vLLM's --speculative-config is JSON
         "--speculative-draft-model",
+        "--speculative-config.model",  # vLLM's other spelling of that JSON
+        "-sc.model",
         "--speculative-model",  # vLLM before 0.9
         "--model-draft",  # llama.cpp, with the two that follow
         "--spec-draft-model",
@@ -30,7 +34,7 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
 }
 _REVISED_BY: Mapping[str, tuple[str, ...]] = {
     TARGET: ("--revision",),
-    DRAFT: ("--speculative-draft-model-revision",),
+    DRAFT: ("--speculative-draft-model-revision", "--speculative-config.revision", "-sc.revision"),
     TOKENIZER: ("--tokenizer-revision",),
 }
 _CACHED_BY = ("--download-dir", "--huggingface-hub-cache")
@@ -45,6 +49,17 @@ _SERVING: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "text-generation-server": (("serve",),),
 }
 """Programs that take the model as an operand, and the words that stand before it."""
+_WITHOUT_MODEL = ("disaggregated", "disaggregated_mpi_worker")  # of trtllm-serve; their servers have it
+# Of these programs' flags, those without a value, and those that take all words up to the next flag (argparse's `+`
+# and `*`); all others take one: vllm 0.33.0, lmdeploy 0.18.0, tensorrt-llm 1.0.
+_SWITCH = re.compile(
+    r"--(?:(?:enable|disable|no|skip|return|log|headless|async-scheduling)(?:-.+)?|trust-remote-code|enforce-eager"
+    r"|data-parallel-(?:hybrid|external)-lb|calculate-kv-scales|exclude-input-from-output)$"
+)
+_TAKES_ALL = frozenset(
+    "--served-model-name --lora-modules --api-key --api-keys --adapters --cudagraph-capture-sizes --logits-processors"
+    " --cuda-graph-sizes --allow-origins --allow-methods --allow-headers --middleware".split()
+)
 
 
 class Asked(NamedTuple):
@@ -62,7 +77,7 @@ def asked(argv: Sequence[Text], env: Mapping[str, Text]) -> Mapping[str, Asked]:
     given, cache = line.flags.items, _clear(_last(line.flags.items, _CACHED_BY))
     names = {role: _last(given, named) for role, named in _NAMED_BY.items()}
     if names[TARGET] is None:
-        names[TARGET] = _elsewhere(program, given, line.operands, env)
+        names[TARGET] = _elsewhere(program, given, words, env)
     found = {
         role: Asked(name, _clear(_last(given, _REVISED_BY[role])), cache)
         for role, name in names.items()
@@ -84,13 +99,33 @@ def _clear(word: Text | None) -> str:
     return word if isinstance(word, str) else ""
 
 
-def _elsewhere(program: str, given: Values, operands: Sequence[Text], env: Mapping[str, Text]) -> Text | None:
+def _elsewhere(program: str, given: Values, words: Sequence[Text], env: Mapping[str, Text]) -> Text | None:
     if program.startswith(_LLAMA) and (named := _last(given, ("-m",))) is not None:
         return named
-    for before in _SERVING.get(program, ()):
-        if tuple(operands[: len(before)]) == before:
-            return operands[len(before)] if len(operands) > len(before) else None
+    for before in () if words[:1] and words[0] in _WITHOUT_MODEL else _SERVING.get(program, ()):
+        if tuple(words[: len(before)]) == before:
+            return next(_operands(words[len(before) :]), None)
     return env.get(_BY_VARIABLE.get(program, ""))
+
+
+def _operands(words: Sequence[Text]) -> Iterator[Text]:
+    """Those that no flag before them takes."""
+    room = 0.0
+    for word in words:
+        flag = next(iter(flags((word,)).flags.items.items()), None)
+        if flag or word == END:
+            room = _room(*flag) if flag else 0
+        elif room:
+            room -= 1
+        else:
+            yield word
+
+
+def _room(flag: str, values: Seen[tuple[Text, ...]]) -> float:
+    """How many of the words behind it are its own."""
+    if values or _SWITCH.match(flag):
+        return 0
+    return math.inf if flag in _TAKES_ALL else 1
 
 
 def _speculation(config: str, cache: str) -> Asked | None:
