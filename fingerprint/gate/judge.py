@@ -62,7 +62,8 @@ def _nothing(rule: Expectation, live: Live) -> Found:
     """No such item on this host, or nobody looked."""
     area = rule.fact.partition("/")[0]
     if "*" not in area and not live.knows(area):
-        says = f"{area} is not read by a gate: it is about a process that runs, or areas.skip names it"
+        why = "there are no GPUs" if rule.origin == "nominal" else "it is about a process that runs"
+        says = f"{area} is not read by a gate: {why}, or areas.skip names it"
         return _unknown_or_out(rule, rule.fact, None, says)
     says = "there is none here"
     if rule.required:

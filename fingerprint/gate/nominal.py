@@ -159,6 +159,10 @@ LIMITS: tuple[Expectation, ...] = (
     _slow("tracer", "kernel/tracing/current_tracer", "equals", "nop", "Each kernel function pays for it"),
     _slow("trace-events", "kernel/tracing/set_event", "max", 0, "Each event pays for it"),
     _rule("driver-libraries", "driver/libraries/match_module", "equals", True, "CUDA does not start (error 803)"),
+    _slow(
+        "gpus-bound-elsewhere", "driver/gpus_bound_elsewhere", "max", 0,
+        "CUDA does not see them: NVIDIA's driver is not loaded, or another has them",
+    ),
     _rule(
         "fabric-manager", "driver/fabricmanager/matches_module", "equals", True,
         "A manager of another release does not set up the NVSwitches (error 802)",

@@ -16,6 +16,7 @@ from fingerprint.gate.nominal import LIMITS, MOMENT
 from fingerprint.gate.waivers import Waivers
 from fingerprint.snapshot import Key, Reading, Snapshot
 from fingerprint.words import moment
+from probes.kit.facts import Gap
 from probes.kit.paths import FactPath, parse_glob
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def decide(asked: Asked, now: Snapshot, own: Mapping[Key, Reading], today: dt.da
         compared = against(asked.baseline, now, own.get(GIVEN), asked.vary, waivers)
         checks += compared.checks
         notes += compared.notes
+    else:
+        notes += _of_no_gpu(live)
     checks.sort(key=lambda check: STOPS[check.state] + (check.state == "unknown" and not check.stops))
     outcome = _outcome(checks)
     notes += [check.says for check in checks if _is_of_note(check)]
@@ -78,6 +81,13 @@ def decide(asked: Asked, now: Snapshot, own: Mapping[Key, Reading], today: dt.da
         waivers=waivers.told(),
         notes=(*notes, *_expired(waivers.told())),
     )
+
+
+def _of_no_gpu(live: Live) -> Iterator[str]:
+    """That a host is ready says nothing of GPUs that nobody saw."""
+    gpus = live.at(FactPath(("gpu",)))
+    if isinstance(gpus, Gap) and gpus.code == "absent":
+        yield f"No GPU was checked: {gpus.detail or 'there is none'}."
 
 
 def _is_of_note(check: Check) -> bool:

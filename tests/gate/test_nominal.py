@@ -19,8 +19,10 @@ from fingerprint.snapshot import reading_of
 from fingerprint.testing import Replay, load
 from probes.cpu import Cpu
 from probes.cpu.processor import Processor
+from probes.driver import Driver
 from probes.gpu import Gpu, Gpus
-from probes.kit.facts import Map, Section
+from probes.kernel import Kernel
+from probes.kit.facts import Gap, Map, Section
 from probes.kit.probe import HOST, discover
 from probes.process.sections import Cgroup, Process
 from tests.gate import ONE, OTHER, TODAY, captured, snapshot
@@ -190,6 +192,19 @@ def test_a_host_without_gpus_is_judged_by_the_rest() -> None:
     assert [(check.rule, check.restore) for check in it.checks if check.state == "warned"] == [
         ("governor", "cpupower frequency-set -g performance")
     ]
+
+
+def test_that_no_gpu_was_checked_is_said() -> None:
+    gone = {"gpu": Gpus(gpus=Gap("absent", "no NVIDIA driver is loaded")), "kernel": Kernel(release="6.8.0")}
+    assert decide(Asked(), snapshot(gone), {}, TODAY).notes == ("No GPU was checked: no NVIDIA driver is loaded.",)
+    there = {"gpu": Gpus(gpus=Map({ONE: Gpu(power_limit=1)})), "kernel": Kernel(release="6.8.0")}
+    assert decide(Asked(), snapshot(there), {}, TODAY).notes == ()
+
+
+def test_a_gpu_that_the_driver_does_not_have_warns() -> None:
+    it = decide(Asked(), snapshot({"driver": Driver(gpus_bound_elsewhere=Map({ONE: "none"}))}), {}, TODAY)
+    [check] = [check for check in it.checks if check.state == "warned"]
+    assert check.says == f"driver/gpus_bound_elsewhere is 1 ({ONE}), expected at most 0"
 
 
 @pytest.mark.parametrize("folder", sorted(HOSTS.glob("*/recording.json")), ids=lambda path: path.parent.name)
