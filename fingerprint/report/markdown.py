@@ -44,10 +44,15 @@ def words(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span that its text cannot end, nor a table's cell."""
+    """A code span that its text cannot end."""
     fence = "`" * (max((len(run) for run in _BACKTICKS.findall(text)), default=0) + 1)
     room = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
-    return f"{fence}{room}{clean(text)}{room}{fence}".replace("|", "\\|")
+    return f"{fence}{room}{clean(text)}{room}{fence}"
+
+
+def cell(text: str) -> str:
+    """A code span in a table, whose cells a `|` would end; elsewhere the backslash would be shown, and copied."""
+    return code(text).replace("|", "\\|")
 
 
 def render_diff(diff: Diff) -> str:
@@ -101,7 +106,7 @@ def _metrics(diff: Diff) -> Iterator[str]:
 def _metric(metric: MetricChange) -> Sequence[str]:
     sides = [quantity(side.median, metric.unit) if side else "(not measured)" for side in (metric.a, metric.b)]
     verdict = f"**{metric.verdict}**" if metric.verdict in ("worse", "better", "changed") else metric.verdict
-    return code(metric.name), *map(words, sides), words(ratio(metric)), verdict
+    return cell(metric.name), *map(words, sides), words(ratio(metric)), verdict
 
 
 def _suspects(diff: Diff) -> Iterator[str]:
@@ -136,14 +141,14 @@ def _changes(diff: Diff) -> Iterator[str]:
             rows = table(("Fact", "A to B", ""), map(_change, changes[:SHOWN]))
             yield folded(f"{len(changes)} {title}", rows + more)
     if diff.during:
-        rows = table(("Fact", "A to B"), ((code(it.fact), words(in_both(it))) for it in diff.during[:SHOWN]))
+        rows = table(("Fact", "A to B"), ((cell(it.fact), words(in_both(it))) for it in diff.during[:SHOWN]))
         yield folded(f"{len(diff.during)} seen while they ran", rows)
 
 
 def _change(change: ChangedFact) -> Sequence[str]:
     notes = ["" if change.verdict == "changed" else change.verdict, f"on {change.on}" if change.on else "", change.says]
     sides = "" if change.verdict == "was reset" else values(change)
-    return code(change.fact), words(sides), words("; ".join(filter(None, notes)))
+    return cell(change.fact), words(sides), words("; ".join(filter(None, notes)))
 
 
 def _rest(diff: Diff) -> Iterator[str]:
@@ -177,10 +182,10 @@ def _run(document: Mapping[str, Any]) -> Iterator[str]:
     command = " ".join(quote(word) if isinstance(word, str) else "(private)" for word in document["argv"])
     yield f"{code(command)} on {words(document['host'])}, {moment(document['opened_at'])}"
     if document["metrics"]:
-        rows = ((code(name), words(measured(it))) for name, it in document["metrics"].items())
+        rows = ((cell(name), words(measured(it))) for name, it in document["metrics"].items())
         yield table(("Metric", ""), rows)
     if document["workload"]:
-        yield table(("Workload", ""), ((code(key), words(in_words(it))) for key, it in document["workload"].items()))
+        yield table(("Workload", ""), ((cell(key), words(in_words(it))) for key, it in document["workload"].items()))
     yield "\n".join(f"- {words(it['says'])} {words(it['do'])}" for it in document["findings"])
     yield "\n".join(f"- {code(fact)} {words(says)}, while it ran" for fact, says in moved_during(document))
     yield "\n".join(f"- {words(text)}" for text in (*document["troubles"], *document["notes"]))
@@ -193,7 +198,7 @@ def _snapshot(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sections(document: Mapping[str, Any]) -> str:
-    rows = [(code(name), words(_outcome(it))) for name, it in document["sections"].items()]
+    rows = [(cell(name), words(_outcome(it))) for name, it in document["sections"].items()]
     return folded(f"{len(rows)} sections were read", table(("Section", ""), rows))
 
 
@@ -218,13 +223,21 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     yield "\n".join(f"- {words(note)}" for note in verdict.notes)
     rest = [check for check in verdict.checks if check.state in ("ok", "out_of_scope")]
     if rest:
-        yield _all("as expected, or nothing to check", rest, table(("Rule", "", ""), map(_check, rest)))
+        yield _all("as expected, or nothing to check", rest, table(("Rule", ""), _alike(rest)))
 
 
 def _all(title: str, checks: Sequence[Check], rows: str) -> str:
     return folded(f"{len(checks)} {title[:1].lower()}{title[1:]}", rows)
 
 
+def _alike(checks: Sequence[Check]) -> Iterator[Sequence[str]]:
+    """Of rules that found the same, as that there is no GPU, one row; why they are asked tells of what is not so."""
+    rules: dict[str, list[str]] = {}
+    for check in checks:
+        rules.setdefault(check.says, []).append(check.rule)
+    yield from ((", ".join(map(cell, dict.fromkeys(named))), words(says)) for says, named in rules.items())
+
+
 def _check(check: Check) -> Sequence[str]:
     says = f"{check.says} ({check.reason})" if check.reason else check.says
-    return code(check.rule), words(says), code(check.restore) if check.restore else ""
+    return cell(check.rule), words(says), cell(check.restore) if check.restore else ""

@@ -205,7 +205,7 @@ def test_words_and_code_are_what_they_were(text: str) -> None:
 
     shown = re.sub(r"<!--.*?-->|<[^>]*>", "", html(f"| a |\n| --- |\n| x{markdown.words(text)}y |"))
     assert f"x{clean(text)}y" in unescaped(shown)
-    shown = re.sub(r"<[^>]*>", "", html(f"| a |\n| --- |\n| x {markdown.code(f'x{text}y')} |"))
+    shown = re.sub(r"<[^>]*>", "", html(f"| a |\n| --- |\n| x {markdown.cell(f'x{text}y')} |"))
     assert f"x{clean(text)}y" in unescaped(shown)
 
 
@@ -219,8 +219,17 @@ def test_a_diff_is_told_with_its_answer_suspects_and_next_step(case: Any) -> Non
     assert case.headline in shown
     assert all(suspect.facts[0] in shown for suspect in case.suspects)
     assert all(step in shown for step in case.next)
+    assert all(suspect.check in shown for suspect in case.suspects[: markdown.IN_FULL])  # to be copied as it stands
+
+
+def test_rules_that_found_the_same_are_one_row_without_what_they_warn_of() -> None:
+    [ok] = [check for check in READY.checks if check.state == "ok"][:1]
+    alike = msgspec.structs.replace(READY, checks=(ok, msgspec.structs.replace(ok, rule="other")))
+    told = markdown.render_verdict(alike)
+    assert f"| `{ok.rule}`, `other` | {markdown.words(ok.says)} |" in told
 
 
 def test_nobody_is_called_by_what_a_value_holds() -> None:
     assert "@<!-- -->octocat" in markdown.words("@octocat")
-    assert markdown.code("`@octocat` | x") == "`` `@octocat` \\| x ``"
+    assert markdown.code("`@octocat` | x") == "`` `@octocat` | x ``"
+    assert markdown.cell("`@octocat` | x") == "`` `@octocat` \\| x ``"
