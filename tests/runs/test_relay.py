@@ -18,12 +18,16 @@ from tests.waiting import until
 # These write past Python's buffers: a signal that comes within a print makes a print in its handler raise.
 COUNT = """
 import os, signal, sys, time
+def got(number, _):
+    global end
+    os.write(1, f"got {signal.Signals(number).name}\\n".encode())
+    end = time.monotonic() + float(sys.argv[1])
 for number in map(int, sys.argv[2:]):
-    signal.signal(number, lambda n, _: os.write(1, f"got {signal.Signals(n).name}\\n".encode()))
+    signal.signal(number, got)
+end = time.monotonic() + 20
 os.write(1, b"up\\n")
-end = time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end:
-    time.sleep(0.05)
+    time.sleep(0.02)
 """
 TIDY_AND_STOP = """
 import os, signal, time
@@ -32,14 +36,16 @@ os.write(1, b"up\\n")
 time.sleep(1)
 """
 TELL_TALE = [int(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)]
+QUIET = 8 * MOMENT  # no second one comes any more
 
 
-def counting(seconds: float) -> list[str]:
-    return [sys.executable, "-c", COUNT, str(seconds), *map(str, TELL_TALE)]
+def counting(quiet: float = QUIET) -> list[str]:
+    """A command that tells of each signal, until none has come for so many seconds since the last."""
+    return [sys.executable, "-c", COUNT, str(quiet), *map(str, TELL_TALE)]
 
 
-def started(start: Starter, seconds: float = 1.0) -> Running:
-    run = start.popen(*counting(seconds), start_new_session=True)
+def started(start: Starter, quiet: float = QUIET) -> Running:
+    run = start.popen(*counting(quiet), start_new_session=True)
     assert run.stdout is not None
     assert run.stdout.readline() == "up\n"
     return run
@@ -68,7 +74,7 @@ def test_a_signal_to_the_process_group_is_not_sent_twice(start: Starter, number:
 
 
 def test_several_signals_each_go_their_own_way(start: Starter) -> None:
-    run = started(start, 1.5)
+    run = started(start, 0.3 + QUIET)
     os.kill(run.pid, signal.SIGUSR1)
     os.killpg(run.pid, signal.SIGINT)
     time.sleep(0.3)
@@ -77,14 +83,18 @@ def test_several_signals_each_go_their_own_way(start: Starter) -> None:
 
 
 def test_timeout_which_signals_us_and_then_its_group_is_heard_once(start: Starter) -> None:
-    argv = ["timeout", "2", *start.argv(*counting(3.5))]
-    done = subprocess.run(argv, cwd=CHECKOUT, capture_output=True, text=True, timeout=30, check=False)
-    assert done.stdout.splitlines() == ["up", "got SIGTERM"]
-    assert done.returncode == 124
+    """What it does when its time is over it does when it is told to end, too."""
+    argv = ["timeout", "60", *start.argv(*counting())]
+    with subprocess.Popen(argv, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as timeout:
+        assert timeout.stdout is not None
+        assert timeout.stdout.readline() == "up\n"
+        timeout.terminate()
+        assert rest(timeout) == ["got SIGTERM"]
+    assert timeout.returncode == 0
 
 
 def test_a_command_in_another_group_gets_what_the_group_got(start: Starter) -> None:
-    run = start.popen("setsid", *counting(1.0), start_new_session=True)
+    run = start.popen("setsid", *counting(), start_new_session=True)
     assert run.stdout is not None
     assert run.stdout.readline() == "up\n"
     os.killpg(run.pid, signal.SIGTERM)
@@ -113,7 +123,7 @@ def test_a_signal_before_the_start_keeps_the_command_from_starting(start: Starte
 
 
 def test_control_c_reaches_the_command_once(start: Starter, terminal: Callable[[Sequence[str]], Terminal]) -> None:
-    on = terminal(["bash", "-c", shlex.join(start.argv(*counting(1.5))) + "; echo status $?"])
+    on = terminal(["bash", "-c", shlex.join(start.argv(*counting())) + "; echo status $?"])
     on.expect("up")
     on.type("\x03")
     assert on.expect("status 0").count("got SIGINT") == 1
@@ -181,7 +191,7 @@ def test_a_stop_that_the_command_has_answered_is_not_passed_on_to_it(
 
 
 def test_a_command_stopped_by_others_does_not_stop_us(start: Starter) -> None:
-    run = start.popen("sh", "-c", "echo $$; exec sleep 1")
+    run = start.popen("sh", "-c", "echo $$; exec sleep 0.6")
     assert run.stdout is not None
     command = int(run.stdout.readline())
     os.kill(command, signal.SIGSTOP)
@@ -194,7 +204,7 @@ def test_a_command_stopped_by_others_does_not_stop_us(start: Starter) -> None:
 
 
 def test_the_witness_ends_with_us_even_when_we_are_killed(start: Starter) -> None:
-    run = start.popen("sh", "-c", "echo up; sleep 1; echo end", start_new_session=True)
+    run = start.popen("sh", "-c", "echo up; sleep 0.3; echo end", start_new_session=True)
     assert run.stdout is not None
     assert run.stdout.readline() == "up\n"
     os.kill(run.pid, signal.SIGKILL)
