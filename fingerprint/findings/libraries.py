@@ -8,6 +8,7 @@ from fingerprint.findings.state import State
 from fingerprint.snapshot import Key
 from probes.kit.facts import Gap, Map
 from probes.libraries.sections import Libraries
+from probes.mapped.objects import name_of
 from probes.mapped.sections import File, Library, Mapped
 from probes.process.sections import Process
 
@@ -32,13 +33,22 @@ def _libraries(mapped: Mapped) -> Mapping[str, Library]:
 
 
 def _twice(mapped: Mapping[str, Mapping[str, Library]]) -> Iterator[Finding]:
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    found: dict[str, dict[str, Mapping[str, Library]]] = {}
     for target, libraries in mapped.items():
-        for name, library in libraries.items():
-            if len(places := _places(library)) > 1:
-                found.setdefault(name, {})[target] = places
+        for name, files in _by_soname(libraries).items():
+            if sum(len(_places(library)) for library in files.values()) > 1:
+                found.setdefault(name, {})[target] = files
     for name, held in sorted(found.items()):
         yield _copies(name, held)
+
+
+def _by_soname(libraries: Mapping[str, Library]) -> Mapping[str, Mapping[str, Library]]:
+    """A copy that lies under another name (libnccl-2.27.so) is the library that it says to be; by name, in each."""
+    found: dict[str, dict[str, Library]] = {}
+    for name, library in libraries.items():
+        own = name_of(library.soname) if isinstance(library.soname, str) else name
+        found.setdefault(own if own.startswith("lib") else name, {})[name] = library
+    return found
 
 
 def _places(library: Library) -> tuple[str, ...]:
@@ -53,14 +63,20 @@ def _place(file: File) -> str:
     return f"{'an unknown file' if isinstance(file.path, Gap) else file.path}{version}{deleted}"
 
 
-def _copies(name: str, held: Mapping[str, tuple[str, ...]]) -> Finding:
-    first, places = next(iter(held.items()))
+def _copies(name: str, held: Mapping[str, Mapping[str, Library]]) -> Finding:
+    values = {
+        target: [place for library in files.values() for place in _places(library)] for target, files in held.items()
+    }
+    first, places = next(iter(values.items()))
     others = f" and {len(held) - 1} more" if held.keys() - {first} else ""
+    facts = [
+        str(Key("mapped", target).path(("libraries", own, "copies"))) for target, files in held.items() for own in files
+    ]
     return Finding(
         rule="library-mapped-twice",
         about=name,
-        facts=paths("mapped", held, "libraries", name, "copies"),
-        values={target: plain(it) for target, it in held.items()},
+        facts=tuple(facts),
+        values=values,
         says=f"{name} is mapped from {len(places)} places in {first}{others}: {', '.join(places)}. Which of them "
         "answers a call is an accident of loading order.",
         do="See who asks for each (LD_LIBRARY_PATH, LD_PRELOAD, a wheel's own copy; LD_DEBUG=libs tells at the start) "

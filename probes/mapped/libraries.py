@@ -81,8 +81,9 @@ class _Reading:
         )
 
     def _place(self, file: Object, path: str) -> tuple[Host, str]:
-        """What no folder lists any more, the kernel still hands to root."""
-        if file.deleted:
+        """What no folder lists any more, or by a name that is no text, the kernel still hands to root."""
+        seen = self._files.stat(path)
+        if file.deleted or (isinstance(seen, Gap) and seen.code == "absent"):
             return self._host, f"/proc/{self._pid}/map_files/{file.addresses}"
         return self._files, path
 

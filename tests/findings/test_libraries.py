@@ -24,6 +24,16 @@ def test_a_library_that_is_mapped_from_two_places() -> None:
     assert finding.values["sglang-30000.tp3"] == [f"{WHEEL} (2.27.3)", f"{SYSTEM} (2.21.5)"]
 
 
+def test_a_library_that_is_mapped_under_another_name_too() -> None:
+    other = library("/opt/libnccl-2.21.so", "2.21.5", soname="libnccl.so.2")
+    [finding] = found({"mapped/main": mapping(**{"libnccl": library(WHEEL), "libnccl-2.21": other})})
+    assert finding.identity == ("library-mapped-twice", "libnccl")
+    assert finding.values == {"main": [f"{WHEEL} (2.27.3)", "/opt/libnccl-2.21.so (2.21.5)"]}
+    assert finding.facts == ("mapped/main/libraries/libnccl/copies", "mapped/main/libraries/libnccl-2.21/copies")
+    plugin = library("/opt/libnccl-net.so", soname="libnccl-net.so.0")
+    assert told({"mapped/main": mapping(**{"libnccl": library(WHEEL), "libnccl-net": plugin})}) == []
+
+
 def test_one_rank_has_another_copy() -> None:
     [finding] = ranks_with(library(WHEEL), tp6=library(SYSTEM, "2.21.5"))
     assert finding.identity == ("library-unlike-other-ranks", "libnccl")

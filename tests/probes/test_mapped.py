@@ -192,6 +192,18 @@ def test_a_file_that_was_replaced_while_mapped_is_told_and_still_read(tmp_path: 
 
 @needs_root
 @pytest.mark.root
+@pytest.mark.parametrize("folder", [b"of \xff", b"of\n2"])
+def test_a_library_whose_path_is_no_text_is_still_read(folder: bytes, tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(folder)
+    place.mkdir()
+    library = compiled(tmp_path, NCCL.format("2.27.3"), "libnccl")
+    os.rename(library, place / "libnccl.so.2")
+    with with_libraries(place / "libnccl.so.2") as pid:
+        assert libraries(pid)["libnccl"].version == "2.27.3+cuda12.9"
+
+
+@needs_root
+@pytest.mark.root
 def test_a_library_of_another_root_is_read_there(tmp_path: Path) -> None:
     library = compiled(tmp_path, NCCL.format("2.27.3"), "libnccl")
     chrooted = (
