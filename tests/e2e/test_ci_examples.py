@@ -115,19 +115,21 @@ GIVEN = {"command": "sh bench.sh", "name": "decode", "metrics": "json:result.jso
 
 
 def test_the_action_gates_runs_keeps_the_run_and_compares_the_next_one_with_it(workspace: Path, tmp_path: Path) -> None:
-    first = github(workspace, tmp_path / "first", GIVEN, DECODE_MS="11.2")
+    first = github(workspace, tmp_path / "first", GIVEN, DECODE_MS="11.2", GITHUB_ENV="/t/1", ACTIONS_RUNTIME_TOKEN="1")
     assert set(first.statuses.values()) == {0}, first.output
     assert "this run is the first" in first.output
     assert ET.parse(workspace / "fingerprint/gate.xml").find("testsuite") is not None
     (workspace / "fingerprint/run.json").rename(workspace / "baseline.json")
 
-    given = {**GIVEN, "baseline": "baseline.json", "fail-on": "facts"}
-    second = github(workspace, tmp_path / "second", given, DECODE_MS="19.9", OMP_NUM_THREADS="1")
+    given = {**GIVEN, "baseline": "baseline.json"}
+    changed = {"DECODE_MS": "19.9", "OMP_NUM_THREADS": "1"}
+    second = github(workspace, tmp_path / "second", given, GITHUB_ENV="/t/2", ACTIONS_RUNTIME_TOKEN="2", **changed)
     assert second.statuses == dict.fromkeys(first.statuses, 0) | {"Compare with the baseline": 1}, second.output
     report = json.loads((workspace / "fingerprint/report.json").read_text())
     assert report["run"]["metrics"]["decode_ms"]["samples"] == [19.9]
     assert report["baseline"]["metrics"]["decode_ms"]["samples"] == [11.2]
-    assert "process/main/env/OMP_NUM_THREADS" in [change["fact"] for change in report["diff"]["changes"]]
+    suspects = {fact.rpartition("/")[2] for suspect in report["diff"]["suspects"] for fact in suspect["facts"]}
+    assert {name for name in suspects if name.isupper()} == set(changed)  # and nothing of the job or of its steps
     assert "`process/main/env/OMP_NUM_THREADS`" in second.summary
     assert "OMP_NUM_THREADS" in (workspace / "fingerprint/diff.html").read_text()
 
@@ -206,8 +208,13 @@ def test_the_job_of_gitlab_compares_with_the_artifact_of_the_default_branch(work
         assert "this run is the first" in first.stdout
         shutil.move(workspace / "fingerprint/run.json", kept)
         shutil.rmtree(workspace / "fingerprint")
-        second = gitlab(workspace, url, DECODE_MS="11.3", OMP_NUM_THREADS="1")
-    assert second.returncode == 0, second.stdout + second.stderr
+        changed = {"DECODE_MS": "19.9", "OMP_NUM_THREADS": "1"}
+        accepted = gitlab(workspace, url, CI_COMMIT_BRANCH="main", **changed)
+        assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+        shutil.rmtree(workspace / "fingerprint")
+        second = gitlab(workspace, url, **changed)
+    assert second.returncode == 1, second.stdout + second.stderr
+    assert "decode_ms is worse" in second.stdout
     assert "process/main/env/OMP_NUM_THREADS" in second.stdout
     written = {path.name for path in (workspace / "fingerprint").iterdir()}
     assert written >= {"gate.xml", "gate-quality.json", "report.json", "run.html", "run.json", "diff.html"}
