@@ -218,30 +218,29 @@ def test_strict_raises_what_is_told_otherwise(program: Program) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("r.metric('decode_ms', 'fast')", "decode_ms is not recorded: 'fast' is no number"),
-        ("r.metric('decode_ms', None)", "decode_ms is not recorded: None is no number"),
-        ("r.metric('decode_ms', [])", "decode_ms is not recorded: it has no values"),
-        ("r.metric('wall_time', 1)", "'wall_time' is measured in each run by fingerprint itself"),
-        ("r.metric('decode_ms', float('nan'))", "decode_ms"),
-        ("r.metric('decode_ms', 1, better='faster')", "'faster' is not one of"),
-        ("r.metric('d', 1, unit='ms'); r.metric('d', 1, unit='s')", "d is given in two ways"),
-        ("r.note(' ')", "TEXT is empty"),
-        ("r.workload(concurrency=8)", "say it before the run begins"),
-        ("r.begin()", "A#1 has begun already"),
-        ("r.end(); r.note('late')", "'late' is not recorded: A#1 is over"),
-        ("run('B').metric('late_ms', 1)", "'late_ms' is not recorded: the run has not begun"),
-    ],
+MISTAKES = (
+    ("r.metric('decode_ms', 'fast')", "decode_ms is not recorded: 'fast' is no number"),
+    ("r.metric('decode_ms', None)", "decode_ms is not recorded: None is no number"),
+    ("r.metric('decode_ms', [])", "decode_ms is not recorded: it has no values"),
+    ("r.metric('wall_time', 1)", "'wall_time' is measured in each run by fingerprint itself"),
+    ("r.metric('nan_ms', float('nan'))", "nan_ms[0] is nan"),
+    ("r.metric('best_ms', 1, better='faster')", "'faster' is not one of"),
+    ("r.metric('d', 1, unit='ms'); r.metric('d', 1, unit='s')", "d is given in two ways"),
+    ("r.note(' ')", "TEXT is empty"),
+    ("r.workload(concurrency=8)", "say it before the run begins"),
+    ("r.begin()", "A#1 has begun already"),
+    ("run('B').metric('late_ms', 1)", "'late_ms' is not recorded: the run has not begun"),
+    ("r.end(); r.note('late')", "'late' is not recorded: A#1 is over"),
 )
-def test_a_mistake_is_told_in_a_sentence_and_what_is_right_is_recorded(
-    program: Program, statement: str, words: str
-) -> None:
-    script = f"from fingerprint_client import run\nwith run('A') as r:\n    r.metric('right_ms', 1)\n    {statement}"
-    told = program("-c", script).stderr
-    assert words in told
+
+
+def test_each_mistake_is_told_in_a_sentence_and_what_is_right_is_recorded(program: Program) -> None:
+    script = ["from fingerprint_client import run", "with run('A') as r:", "    r.metric('right_ms', 1)"]
+    script += [f"    {statement}" for statement, _ in MISTAKES]
+    told = program("-c", "\n".join(script)).stderr
+    assert [words for _, words in MISTAKES if words not in told] == []
     assert "Traceback" not in told
+    assert len(told.splitlines()) == len(MISTAKES)
     assert program.metrics("A")["right_ms"]["samples"] == [1.0]
     assert program.shown("A")["state"] == "closed"
 
