@@ -177,8 +177,10 @@ class Redactor:
         return self.environment({name: value for name, equals, value in pairs if name and equals})
 
     def cmdline(self, text: str) -> tuple[str | Redacted, ...]:
-        """Of /proc/PID/cmdline: each argument ended by NUL."""
-        return self.arguments(text.removesuffix("\0").split("\0")) if text.strip("\0") else ()
+        """Of /proc/PID/cmdline: each argument ended by NUL. A title (setproctitle) is filled up with NULs to the length
+        that the arguments had: these are none."""
+        words = text.removesuffix("\0").split("\0") if text.strip("\0") else []
+        return self.arguments(words if any(words[1:]) else words[:1])
 
     def arguments(self, argv: Sequence[str]) -> tuple[str | Redacted, ...]:
         """A secret's whole argument is redacted: the value after a secret flag, an assignment to a private variable,

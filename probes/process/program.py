@@ -91,6 +91,8 @@ def _seen_file(files: Host, path: str) -> Seen[str]:
 
 def _module(started: Started, argv: Sequence[Text]) -> Seen[str]:
     module = module_of(argv)
+    if module is None and len(argv) == 1 and isinstance(argv[0], str) and named(argv[0]) is None:
+        return Gap("not_observable", "a title stands over its arguments")
     if module is None:
         return Gap("absent", "no script: the code stands in the arguments or came by standard input")
     place = module.replace(".", "/")

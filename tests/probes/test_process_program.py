@@ -22,6 +22,7 @@ from probes.kit.redact import Redactor
 from probes.process import Process, given
 from probes.process.variables import in_clear
 from tests.probes.children import KEY, changes, read, running
+from tests.probes.environments import titled
 from tests.probes.test_process_git import git
 
 
@@ -146,6 +147,14 @@ def test_of_a_folder_that_is_run_the_program_is_its_main_file(host: Host, tmp_pa
         seen = read(host, pid)
     assert seen.program.path == str(tmp_path / "__main__.py")
     assert seen.program.sha256 == hashlib.sha256((tmp_path / "__main__.py").read_bytes()).hexdigest()
+
+
+def test_of_a_worker_its_title_is_told_and_no_program_or_operands(host: Host) -> None:
+    with titled(Path(sys.executable)) as pid:
+        seen = read(host, pid)
+    assert (seen.argv0, seen.operands, seen.flags) == ("VLLM::Worker_TP0", (), Map({}))
+    assert seen.program.path == Gap("not_observable")
+    assert seen.interpreter.environment == sys.prefix
 
 
 def test_code_in_the_arguments_is_no_script(host: Host) -> None:
