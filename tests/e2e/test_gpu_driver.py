@@ -27,10 +27,10 @@ def upgrade(host: GpuHost, fake_nvml: FakeNvml, product: str, driver: str) -> No
     ("product", "old", "new"),
     [
         ("H100 SXM", DRIVER, R595),
-        ("L40S", DRIVER, R595),
-        ("RTX 4090", DRIVER, R595),
         ("H100 SXM", R535, DRIVER),
-        ("H100 SXM", R595, DRIVER),
+        pytest.param("L40S", DRIVER, R595, marks=pytest.mark.long),
+        pytest.param("RTX 4090", DRIVER, R595, marks=pytest.mark.long),
+        pytest.param("H100 SXM", R595, DRIVER, marks=pytest.mark.long),
     ],
 )
 def test_another_driver_is_the_one_suspect(

@@ -65,7 +65,7 @@ def install_the_deprecated(venv: Environment) -> None:
         (patch_in_place, "packages/vllm/modified/digest"),
         pytest.param(upgrade, "packages/torch/version", marks=pytest.mark.long),
         pytest.param(swap_the_wheel, "packages/vllm/record", marks=pytest.mark.long),
-        (customise, "customisations/sitecustomize"),
+        pytest.param(customise, "customisations/sitecustomize", marks=pytest.mark.long),
         pytest.param(add_a_hook, "hooks/tracer.pth", marks=pytest.mark.long),
         pytest.param(install_the_deprecated, "packages/pynvml", marks=pytest.mark.long),
     ],

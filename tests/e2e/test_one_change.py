@@ -135,7 +135,7 @@ def committed(fingerprint: Cli, python: str = sys.executable) -> Path:
     """A tree with one commit of `serve.py` and `bench.sh`, which starts it."""
     tree = fingerprint.home / "tree"
     tree.mkdir()
-    (tree / "serve.py").write_text("import time; time.sleep(1.5)\n")
+    (tree / "serve.py").write_text("import time; time.sleep(1.2)\n")
     (tree / "bench.sh").write_text(f"{python} serve.py --threads $OMP_NUM_THREADS | cat\n")
     git(tree, "init", "-q")
     git(tree, "add", ".")
@@ -143,11 +143,13 @@ def committed(fingerprint: Cli, python: str = sys.executable) -> Path:
     return tree
 
 
-@pytest.mark.parametrize("uncommitted", [False, True], ids=["git/commit", "git/dirty"])
+@pytest.mark.parametrize(
+    "uncommitted", [pytest.param(False, id="git/commit", marks=pytest.mark.long), pytest.param(True, id="git/dirty")]
+)
 def test_an_edit_of_what_a_script_starts(fingerprint: Cli, uncommitted: bool) -> None:
     tree = committed(fingerprint)
     fingerprint("run", "--name", "a", "--", "bash", "bench.sh", cwd=tree)
-    (tree / "serve.py").write_text("import time; time.sleep(1.5)  # changed\n")
+    (tree / "serve.py").write_text("import time; time.sleep(1.2)  # changed\n")
     if not uncommitted:
         git(tree, "commit", "-q", "-a", "-m", "second")
     fingerprint("run", "--name", "b", "--", "bash", "bench.sh", cwd=tree)
@@ -205,7 +207,10 @@ def test_thp_mode(fingerprint: Cli) -> None:
 
 @pytest.mark.root
 @needs_root
-@pytest.mark.parametrize("name", ["vm/swappiness", "vm/dirty_bytes", "kernel/sched_autogroup_enabled"])
+@pytest.mark.parametrize(
+    "name",
+    ["vm/swappiness", "vm/dirty_bytes", pytest.param("kernel/sched_autogroup_enabled", marks=pytest.mark.long)],
+)
 def test_a_sysctl(fingerprint: Cli, name: str) -> None:
     path = Path("/proc/sys") / name
     if not path.exists():
