@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -50,9 +50,9 @@ class House(NamedTuple):
 
 
 class _Reason(NamedTuple):
-    """What gaps are folded by."""
+    """What gaps are folded by. area: of the section; empty for what is told of all areas as one."""
 
-    about: str
+    area: str
     code: GapCode
     detail: str
     remedy: str
@@ -188,13 +188,13 @@ def _of_driver(snapshot: Snapshot) -> Iterator[Finding]:
 
 def _of_gaps(snapshot: Snapshot) -> Iterator[Finding]:
     is_root = snapshot.provenance.uid == 0
-    folded: dict[_Reason, list[str]] = {}
+    folded: dict[_Reason, dict[str, Key]] = {}
     for key, leaf in _leaves(snapshot):
         reason = _reason(key, leaf, is_root) if isinstance(leaf.value, Gap) else None
         if reason is not None:
-            folded.setdefault(reason, []).append(str(key.path(leaf.names)))
-    for reason, paths in folded.items():
-        yield _finding(reason, tuple(paths))
+            folded.setdefault(reason, {})[str(key.path(leaf.names))] = key
+    for reason, keys in folded.items():
+        yield _finding(reason, keys)
 
 
 def _leaves(snapshot: Snapshot) -> Iterator[tuple[Key, Leaf]]:
@@ -211,15 +211,15 @@ def _reason(key: Key, leaf: Leaf, is_root: bool) -> _Reason | None:
     """Why this gap is worth telling; None where nothing is amiss: what is absent, settling or was not read."""
     gap: Gap = leaf.value
     if remedy := next((words for told, words in _NVML_REMEDIES.items() if told in gap.detail), ""):
-        return _Reason("nvml", gap.code, gap.detail, remedy)
+        return _Reason("", gap.code, gap.detail, remedy)
     if gap.code == "absent":
         mount = _missing_mount(leaf.fact.source)
-        return _Reason(str(key), "absent", "its file system is not mounted", mount) if mount else None
+        return _Reason(key.area, "absent", "its file system is not mounted", mount) if mount else None
     if gap.code not in _LEVEL_OF:
         return None
     if WHOSE in gap.detail:
-        return _Reason(str(key), gap.code, gap.detail, _ITS_USER)
-    return _Reason(str(key), gap.code, gap.detail, _remedy(gap.code, leaf.fact.source, is_root))
+        return _Reason(key.area, gap.code, gap.detail, _ITS_USER)
+    return _Reason(key.area, gap.code, gap.detail, _remedy(gap.code, leaf.fact.source, is_root))
 
 
 def _missing_mount(source: str) -> str:
@@ -246,16 +246,24 @@ def _remedy(code: GapCode, source: str, is_root: bool) -> str:
     return _PTRACE if _PTRACE_READ.match(source) else "run as root"
 
 
-def _finding(reason: _Reason, paths: tuple[str, ...]) -> Finding:
-    what = paths[0] if len(paths) == 1 else f"{len(paths)} facts of {reason.about}, {paths[0]} among them"
+def _finding(reason: _Reason, keys: Mapping[str, Key]) -> Finding:
+    """keys: of the sections, by fact path."""
+    paths = tuple(keys)
+    about = _sections([*dict.fromkeys(keys.values())]) if reason.area else "nvml"
+    what = paths[0] if len(paths) == 1 else f"{len(paths)} facts of {about}, {paths[0]} among them"
     return Finding(
         level=_LEVEL_OF.get(reason.code, "limit"),
-        about=reason.about,
+        about=about,
         says=f"{what}: {_SAYS.get(reason.code, 'cannot be read')}",
         why=reason.detail,
         remedy=reason.remedy,
         facts=paths,
     )
+
+
+def _sections(keys: Sequence[Key]) -> str:
+    """`process/main`; with others of its area `process/main and 7 more`."""
+    return str(keys[0]) if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more"
 
 
 def installed() -> Mapping[str, str]:

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from probes.kit.probe import Target
 
 
+MOST_BELOW = 64
+"""Processes below the servers' own that are looked at: one of a role is as another."""
+
+
 @click.command(
     cls=Verb,
     examples="""\
 fingerprint doctor
 fingerprint doctor --deep
-fingerprint doctor --port 30000      (also what of this server's process cannot be read)""",
+fingerprint doctor --port 30000      (also what of this server's processes cannot be read)""",
 )
 @which()
 @click.option("--deep", is_flag=True, help="Also ask CPUID (py-cpuinfo; over a second, once a boot).")
@@ -46,8 +50,12 @@ def _targets(invocation: "Invocation", pids: tuple[int, ...], ports: tuple[int, 
     if not (pids or ports or every):
         return []
     from fingerprint.runs.attach import targets_of
+    from probes.process import tree
 
-    return [*targets_of(found(invocation.host, pids, ports, every=every))]
+    roots = targets_of(found(invocation.host, pids, ports, every=every))
+    members = {target.pid: target for root in roots for target in tree(invocation.host, root)}
+    below = [target for target in members.values() if target not in roots]
+    return [*roots, *below[:MOST_BELOW]]
 
 
 def _house(invocation: "Invocation") -> "House":

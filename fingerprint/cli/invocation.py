@@ -167,9 +167,14 @@ def _replayed(folder: str) -> "Host":
 
 
 def _about(processes: Sequence[Target], probes: Mapping[str, Probe[Section]]) -> Iterator[Job]:
-    """What is read of processes at a border of a run."""
-    areas = [probe.area for probe in probes.values() if probe.of != "host" and probe.cadence == "border"]
-    return (Job(area, target) for target in processes for area in areas)
+    """What is read of processes at a border of a run; of those below another not the environment, which is its."""
+    due = [probe for probe in probes.values() if probe.of != "host" and probe.cadence == "border"]
+    return (
+        Job(probe.area, target)
+        for target in processes
+        for probe in due
+        if probe.of == "process" or "." not in target.name
+    )
 
 
 def names_of_host() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from probes.kit.probe import Target, discover
 from tests.e2e.conftest import Cli
 from tests.kit.test_user import SOMEBODY
 from tests.probes.children import running
+from tests.waiting import until
 
 SERVER = ("sh", "-c", "sleep 60; :")
 AREAS = ("container", "libraries", "mapped", "model", "nccl", "process")
@@ -31,6 +33,15 @@ def test_of_ones_own_process_nothing_is_denied(fingerprint: Cli) -> None:
         findings = json.loads(fingerprint("doctor", "--pid", str(pid), "--format", "json").stdout)
     assert {found["about"] for found in findings} >= {"installation"}
     assert denied(findings) == set()
+
+
+def test_all_processes_of_a_server_are_looked_at_and_told_once(fingerprint: Cli) -> None:
+    with running(("sh", "-c", "sleep 60 & sleep 60 & wait")) as pid:
+        until(lambda: len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()) == 2)
+        findings = json.loads(fingerprint("doctor", "--pid", str(pid), "--format", "json").stdout)
+        told = [found for found in findings if found["about"] == "mapped/main and 2 more"]
+        facts = [f"mapped/{target}/memory/node" for target in ("main", "main.sleep.1", "main.sleep.2")]
+    assert [found["facts"] for found in told] == [facts]
 
 
 def test_a_process_that_is_not_there_is_said(fingerprint: Cli) -> None:
