@@ -42,7 +42,7 @@ def test_a_missing_program_is_no_failure_and_a_failing_one_is() -> None:
 
 
 def test_the_memory_of_descendants_counts() -> None:
-    python = [sys.executable, "-c", "x = b'x' * (50 << 20); import time; time.sleep(1)"]
+    python = [sys.executable, "-c", "x = b'x' * (50 << 20); import time; time.sleep(0.5)"]
     alone = processes.peak_pss_mb(Program(python))
     two = processes.peak_pss_mb(Program(["sh", "-c", '"$@" & "$@"; wait', "sh", *python]))
     assert alone > 50

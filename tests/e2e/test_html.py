@@ -65,8 +65,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "diff.html"
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        pytest.param(360, False, id="360-light"),
+        pytest.param(1280, True, id="1280-dark"),
+        pytest.param(768, False, id="768-light", marks=pytest.mark.long),
+        pytest.param(768, True, id="768-dark", marks=pytest.mark.long),
+        pytest.param(360, True, id="360-dark", marks=pytest.mark.long),
+        pytest.param(1280, False, id="1280-light", marks=pytest.mark.long),
+    ],
+)
 def test_the_page_is_quiet_fits_its_width_and_can_be_read(
     chromium: Browser, page: Path, width: int, *, dark: bool
 ) -> None:

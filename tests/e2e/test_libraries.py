@@ -76,6 +76,7 @@ def test_what_changed_is_the_one_suspect(
     assert the_suspect(answer(fingerprint, venv, change)) == f"libraries/main/{suspect}"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_an_editable_tree_at_another_commit(fingerprint: Cli, venv: Environment, tmp_path: Path) -> None:
     tree = tmp_path / "engine"

@@ -167,6 +167,7 @@ def test_a_variable_that_a_script_hands_on_as_an_argument(fingerprint: Cli) -> N
     assert "process/main.python.1/flags/--threads" in diff["suspects"][0]["consequences"]
 
 
+@pytest.mark.long
 def test_the_interpreter_that_a_script_finds_in_path(fingerprint: Cli) -> None:
     tree = committed(fingerprint, "python3")
     for name in ("a", "b"):

@@ -40,6 +40,7 @@ def test_two_single_numbers_are_marked_and_no_change(fingerprint: Cli) -> None:
     assert "58 % apart" in metric["says"]
 
 
+@pytest.mark.long
 def test_five_starts_that_spread_by_eleven_percent_do_not_tell_five(fingerprint: Cli) -> None:
     start(fingerprint, "thursday", 100, 104, 107, 109, 111)
     start(fingerprint, "friday", 105, 109, 112, 114, 116)

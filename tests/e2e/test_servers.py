@@ -133,7 +133,13 @@ def test_several_servers_go_by_their_own_names_and_each_is_sampled(fingerprint: 
     assert {f"usage/{name}/rss" for name in named} <= set(run["samples"])
 
 
-@pytest.mark.parametrize("shell", [(), ("sh", "-c", '"$@"; :', "sh")], ids=["itself", "below a shell"])
+@pytest.mark.parametrize(
+    "shell",
+    [
+        pytest.param((), id="itself"),
+        pytest.param(("sh", "-c", '"$@"; :', "sh"), id="below a shell", marks=pytest.mark.long),
+    ],
+)
 def test_a_run_that_starts_a_server_names_what_it_is_made_of(fingerprint: Cli, shell: tuple[str, ...]) -> None:
     server = StandIn(fingerprint.home, "vllm", size=2)
     below = (f"vllm-{server.port}",) if shell else ()
@@ -170,6 +176,7 @@ def test_a_run_of_a_start_script_compares_with_one_of_the_server_itself(fingerpr
     assert [it["fact"] for it in diff["changes"] if "/program/" in it["fact"] or "/flags/" in it["fact"]] == []
 
 
+@pytest.mark.long
 @needs_two_cpus
 def test_a_server_is_read_again_once_it_serves(fingerprint: Cli) -> None:
     """Between one second and five nothing else makes it be."""
@@ -307,6 +314,7 @@ def test_a_variable_that_differs_on_one_rank(fingerprint: Cli, server: StandIn) 
     assert (diff["suspects"][0]["before"], diff["suspects"][0]["after"]) == ("8", "1")
 
 
+@pytest.mark.long
 def test_a_variable_that_the_launcher_has_and_one_rank_lacks(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server), NCCL_P2P_LEVEL="SYS")
     server.differ(sglang__scheduler_TP3={"unset": ["NCCL_P2P_LEVEL"]})
@@ -316,6 +324,7 @@ def test_a_variable_that_the_launcher_has_and_one_rank_lacks(fingerprint: Cli, s
     assert diff["suspects"][0]["after"] == {"gap": "absent"}
 
 
+@pytest.mark.long
 @needs_two_cpus
 def test_affinity_that_moved_on_one_rank(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))

@@ -23,7 +23,7 @@ from tests.probes.environments import NO_VARIABLES, Environment
 from tests.probes.tree import tree as machine
 
 R = TypeVar("R")
-STEP = 13  # each so-many-th question
+STEP = 23  # each so-many-th question
 
 
 class Ending(Host):

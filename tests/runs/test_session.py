@@ -173,7 +173,7 @@ def test_what_was_recorded_before_fingerprint_was_killed_is_there(start: Starter
 
 def test_the_environment_of_a_python_is_recorded_and_of_a_shell_none(start: Starter) -> None:
     also = {"--also": "libraries"}
-    in_shell = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(2)'; true"
+    in_shell = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(1.3)'; true"
     assert start("sh", "-c", in_shell, options=also).returncode == 0
     [record] = [record for record in start.records(Process) if record.area == "libraries"]
     assert record.target == "main.python.1"

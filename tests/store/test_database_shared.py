@@ -122,8 +122,9 @@ def forked(act: Callable[[], object]) -> int:
     return child
 
 
-def test_four_processes_that_make_one_store_at_once_all_use_it(tmp_path: Path) -> None:
-    for number in range(40):
+@pytest.mark.parametrize("times", [10, pytest.param(40, marks=pytest.mark.long)])
+def test_four_processes_that_make_one_store_at_once_all_use_it(tmp_path: Path, times: int) -> None:
+    for number in range(times):
         path = tmp_path / f"{number}.db"
         children = [forked(lambda path=path: short_run(Store.open(path, patience=30))) for _ in range(4)]  # type: ignore[misc]
         assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4

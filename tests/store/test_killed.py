@@ -72,8 +72,8 @@ def rounds(path: Path, count: int) -> None:
     assert len(acknowledged) > count
 
 
-def test_thirty_kills_under_four_writers_cost_no_finished_run(tmp_path: Path) -> None:
-    rounds(tmp_path / "store.db", 30)
+def test_a_dozen_kills_under_four_writers_cost_no_finished_run(tmp_path: Path) -> None:
+    rounds(tmp_path / "store.db", 12)
     check_whole(tmp_path / "store.db")
 
 
