@@ -23,6 +23,7 @@ __all__ = ["NotRecorded", "Run", "log_to_mlflow", "log_to_wandb", "run"]
 __version__ = "0.1.0"
 
 COMMAND = "fingerprint"
+_BETTER = ("", "lower", "higher", "unknown")
 SECONDS = 120.0
 """So long a verb may take; a host whose files hang is read within the command's own budget."""
 
@@ -95,17 +96,20 @@ class Run:
         kept: list[dict[str, Any]] = []
         with _Troubles(troubles.append):
             kept = self._spool.close()
-        for verb in _verbs(self.id, kept, troubles.append) if self.id else ():
+        for verb, given in _verbs(self.id, kept, troubles.append) if self.id else ():
             with _Troubles(troubles.append):
-                _fingerprint(verb)
-        for words in troubles:  # once all is given that could be
+                _fingerprint(verb, given)
+        for words in "\n".join(troubles).splitlines():  # once all is given that could be
             self._trouble(words)
 
     def metric(self, name: str, value: Any, *, unit: str = "", better: str = "", series: bool = False) -> None:
         """A number, or several in the order measured; said again of one name, it adds to them. unit, better: by the
         name unless given (`fingerprint metric --help`). series: readings of one course of work, not repeats of it."""
         with self._troubles():
-            self._keep({"metric": str(name), "values": _numbers(name, value), "as": [unit, better, series]})
+            if better not in _BETTER:
+                raise NotRecorded(f"{name} is not recorded: {better!r} is not one of 'lower', 'higher', 'unknown'")
+            said = {"name": str(name), "values": _numbers(name, value), "unit": unit, "series": bool(series)}
+            self._keep({"metric": {**said, "better": better or None}})
 
     def note(self, text: str) -> None:
         """A remark, which `fingerprint show` prints."""
@@ -130,7 +134,8 @@ class Run:
     def _keep(self, said: dict[str, Any]) -> None:
         if not self._spool.is_open:
             over = f"{self.label or 'the run'} is over" if self._owner else "the run has not begun: enter it first"
-            raise NotRecorded(f"{next(iter(said.values()))!r} is not recorded: {over}")
+            what = said["metric"]["name"] if "metric" in said else said["note"]
+            raise NotRecorded(f"{what!r} is not recorded: {over}")
         self._spool.write(said)
 
     def _troubles(self) -> _Troubles:
@@ -196,30 +201,36 @@ def _numbers(name: str, value: Any) -> list[float]:
         numbers = [float(one) for one in (value if several else [value])]
     except (TypeError, ValueError):
         raise NotRecorded(f"{name} is not recorded: {value!r} is no number") from None
+    except OverflowError:
+        raise NotRecorded(f"{name} is not recorded: it is larger than any measured value") from None
     if not numbers:
         raise NotRecorded(f"{name} is not recorded: it has no values")
+    for at, number in enumerate(numbers):
+        if number - number != 0:  # of nan and inf it is nan
+            raise NotRecorded(f"{name}[{at}] is {number}, which is not a measured value: it is not recorded")
     return numbers
 
 
-def _verbs(run_id: str, kept: list[dict[str, Any]], trouble: Callable[[str], None]) -> Iterator[list[str]]:
-    """The command's arguments: what ends the run, then each note and each metric."""
-    yield ["end", "--quiet", run_id]
-    values: dict[str, list[float]] = {}
-    given: dict[str, list[Any]] = {}
+def _verbs(
+    run_id: str, kept: list[dict[str, Any]], trouble: Callable[[str], None]
+) -> Iterator[tuple[list[str], bytes]]:
+    """The command's arguments and input: what ends the run, then each note and all metrics, as many as there are."""
+    import json
+
+    yield ["end", "--quiet", run_id], b""
+    metrics: dict[str, dict[str, Any]] = {}
     for said in kept:
         if "note" in said:
-            yield ["note", "--", run_id, said["note"]]
+            yield ["note", "--", run_id, said["note"]], b""
             continue
-        name = said["metric"]
-        if given.setdefault(name, said["as"]) != said["as"]:
-            trouble(f"{name} is given in two ways; its first unit, direction and kind are recorded")
-        values.setdefault(name, []).extend(said["values"])
-    for name, numbers in values.items():
-        yield ["metric", *_flags(*given[name]), "--", run_id, name, *map(repr, numbers)]
-
-
-def _flags(unit: str, better: str, series: bool) -> list[str]:
-    return [*_option("--unit", unit or None), *_option("--better", better or None), *["--series"] * series]
+        metric = said["metric"]
+        first = metrics.setdefault(metric["name"], {**metric, "values": []})
+        if {**first, "values": 0} != {**metric, "values": 0}:
+            trouble(f"{metric['name']} is given in two ways; its first unit, direction and kind are recorded")
+        first["values"] += metric["values"]
+    if metrics:
+        lines = (json.dumps(metric).encode() + b"\n" for metric in metrics.values())
+        yield ["metric", "--json", "-", run_id], b"".join(lines)
 
 
 _told: set[str] = set()
@@ -243,33 +254,28 @@ class _Said(NamedTuple):
 
 
 def _begun(options: list[str]) -> tuple[str, str]:
-    """The new run's id, and what a person calls it: of runs of one name that begin at once, the one of the sampler that
-    `begin` tells of."""
+    """The new run's id, and what a person calls it."""
     import json
-    import re
 
-    told = _fingerprint(["begin", *options]).stderr
-    sampler = re.search(r"as process (\d+), until: fingerprint end (\S+)", told)
-    if not sampler:
-        raise NotRecorded(f"`{COMMAND} begin` of another version does not say which run it began: {told.strip()}")
-    listed = json.loads(_fingerprint(["runs", "--name", sampler[2], "--format", "json"]).stdout)
-    for row in reversed(listed):
-        if row["opener"]["pid"] == int(sampler[1]):
-            return row["id"], f"{row['name']}#{row['attempt']}"
-    raise NotRecorded(f"the run {sampler[2]} is not among those that `{COMMAND} runs` lists")
+    told = _fingerprint(["begin", "--format", "json", *options]).stdout
+    try:
+        begun = json.loads(told)
+        return begun["id"], f"{begun['name']}#{begun['attempt']}"
+    except (ValueError, LookupError, TypeError):
+        raise NotRecorded(f"`{COMMAND} begin` of another version does not say which run it began: {told!r}") from None
 
 
-def _fingerprint(words: list[str]) -> _Said:
-    """Raises NotRecorded. Into files, not pipes: who reads a pipe waits for whatever inherited it."""
+def _fingerprint(words: list[str], given: bytes = b"") -> _Said:
+    """Raises NotRecorded. By files, not pipes: who reads a pipe waits for whatever inherited it."""
     import subprocess
     import tempfile
 
     argv = [*_command(), *words]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with tempfile.TemporaryFile() as in_, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        in_.write(given)
+        in_.seek(0)
         try:
-            status = subprocess.call(
-                argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment(), timeout=SECONDS
-            )
+            status = subprocess.call(argv, stdin=in_, stdout=out, stderr=err, env=_environment(), timeout=SECONDS)
         except OSError as error:
             raise NotRecorded(f"nothing is recorded: {argv[0]} cannot be executed ({error.strerror})") from None
         except subprocess.TimeoutExpired:
@@ -412,7 +418,8 @@ class _Session:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         mark = item.get_closest_marker("fingerprint")
         if mark:
-            item.user_properties.append((_KEPT, [mark.args[0] if mark.args else item.nodeid]))
+            name = mark.args[0] if mark.args else mark.kwargs.get("name", item.nodeid)
+            item.user_properties.append((_KEPT, [name]))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Where the session is recorded, of each test once: all that it has is there after the call."""

@@ -1,11 +1,12 @@
 """fingerprint begin."""
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fingerprint.cli.options import quiet
+from fingerprint.cli.options import output_format, quiet
 from fingerprint.cli.saying import in_one_line, say
 from fingerprint.cli.serving import Asked, options
 from fingerprint.cli.verb import Verb
@@ -14,6 +15,7 @@ from fingerprint.trouble import Trouble
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.attach import Attachment
+    from fingerprint.store import RunRow
 
 _BEGUN = "begun"
 
@@ -31,8 +33,9 @@ fingerprint end run-A""",
     },
 )
 @options()
+@output_format("text", "json")
 @quiet()
-def command(quiet: bool, deep: bool, **asked: Any) -> None:
+def command(quiet: bool, deep: bool, form: str, **asked: Any) -> None:
     """Begin to record a run of a server that runs already, in the background, until `end`."""
     from fingerprint.cli.invocation import Invocation
     from fingerprint.cli.serving import attachment, told
@@ -45,9 +48,21 @@ def command(quiet: bool, deep: bool, **asked: Any) -> None:
         raise Trouble(answer or f"the sampler, pid {pid}, ended before it had begun: see `fingerprint runs`")
     if trouble:
         say(trouble)
-    if not quiet:
+    if form == "json":
+        row = _row_of(invocation, attached.name, pid)
+        click.echo(json.dumps({"id": row.id, "name": row.name, "attempt": row.attempt, "pid": pid}))
+    elif not quiet:
         say(f"{attached.name} records {told(invocation.host, attached.servers)}, as process {pid}, until: "
             f"fingerprint end {attached.name}")  # fmt: skip
+
+
+def _row_of(invocation: "Invocation", name: str, pid: int) -> "RunRow":
+    """The run of this sampler: others of its name may begin at the same time."""
+    rows = invocation.stores.runs(name=name, limit=1000)
+    found = next((row for row in reversed(rows) if row.opener.pid == pid), None)
+    if found is None:
+        raise Trouble(f"the run of the sampler, pid {pid}, is in no store: see `fingerprint runs`")
+    return found
 
 
 def _detached(invocation: "Invocation", attached: "Attachment") -> tuple[int, str]:

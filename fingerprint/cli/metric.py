@@ -1,14 +1,17 @@
 """fingerprint metric."""
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from fingerprint.cli.options import RUN, TEXT
+from fingerprint.cli.saying import say
 from fingerprint.cli.verb import Verb
+from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
-    from fingerprint.metrics import Better
+    from fingerprint.metrics.metric import Metric
 
 
 @click.command(
@@ -16,11 +19,13 @@ if TYPE_CHECKING:
     examples="""\
 fingerprint metric run-B verify_ms 29.4 29.6 30.1
 fingerprint metric @ accept_length 2.01 --better higher
-fingerprint metric @ offset -- -3.5  (what begins with - stands behind --)""",
+fingerprint metric @ offset -- -3.5  (what begins with - stands behind --)
+fingerprint metric run-B --json results.jsonl  (a line of it: {"name": "ttft_ms", "values": [4.1], "unit": "ms"})""",
+    exits={"0": "done", "2": "trouble, told in one sentence on standard error; of --json the other lines are added"},
 )
 @click.argument("run", type=RUN)
-@click.argument("name", type=TEXT)
-@click.argument("values", metavar="VALUE...", nargs=-1, required=True, type=float)
+@click.argument("name", type=TEXT, required=False)
+@click.argument("values", metavar="VALUE...", nargs=-1, type=float)
 @click.option("--unit", type=TEXT, default="", metavar="UNIT", help="Its unit.  [default: by NAME's end, as verify_ms]")
 @click.option(
     "--better",
@@ -28,14 +33,37 @@ fingerprint metric @ offset -- -3.5  (what begins with - stands behind --)""",
     help="Which way is better.  [default: lower for times, higher for rates, else unknown]",
 )
 @click.option("--series", is_flag=True, help="The values are readings of one course of work, not repeats of it.")
-def command(run: str, name: str, values: tuple[float, ...], unit: str, better: str | None, series: bool) -> None:
+@click.option("--json", "file", type=click.File("rb"), metavar="FILE",
+              help="Add all that a file holds, as JSON, one on each line; - for standard input.")  # fmt: skip
+def command(run: str, file: IO[bytes] | None, **said: Any) -> int:
     """Add a metric to a run: VALUEs in the order measured. Given again, it replaces the former values."""
     import time
 
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.metrics.given import given_metric
     from fingerprint.runs.record import Measured
 
-    metric = given_metric(name, values, unit, cast("Better | None", better), "series" if series else "repeats")
+    metrics = [_said(**said)] if file is None else [*_of_file(file, **said)]
     found = Invocation().run(run)
-    found.store.writable().append(found.latest.id, Measured(time.time_ns(), metric))
+    store = found.store.writable()
+    for metric in metrics:
+        if isinstance(metric, Trouble):
+            say(str(metric))
+        else:
+            store.append(found.latest.id, Measured(time.time_ns(), metric))
+    return 2 if any(isinstance(metric, Trouble) for metric in metrics) else 0
+
+
+def _said(name: str | None, values: tuple[float, ...], unit: str, better: Any, series: bool) -> "Metric":
+    from fingerprint.metrics.given import given_metric
+
+    if name is None or not values:
+        raise click.UsageError(f"Missing {'VALUE' if name else 'NAME and VALUE'}, or --json FILE")
+    return given_metric(name, values, unit, better, "series" if series else "repeats")
+
+
+def _of_file(file: IO[bytes], **said: Any) -> "Iterator[Metric | Trouble]":
+    from fingerprint.metrics.lines import metrics_of_lines
+
+    if any(said.values()):
+        raise click.UsageError("with --json all stands in FILE: leave NAME, VALUE and their options out")
+    yield from metrics_of_lines(file.read(), file.name)

@@ -16,7 +16,8 @@ def given_metric(
     name: str, values: Sequence[float], unit: str = "", better: "Better | None" = None, kind: Kind = "repeats"
 ) -> Metric:
     """In the order measured. Raises Trouble for a name that is taken, and for values that nothing can measure."""
-    unit = plain_unit(unit) or unit_of(check_metric_name(name))
+    check_metric_name(name)
+    unit = plain_unit(unit) or unit_of(name)
     return condensed(
         Metric(
             name,

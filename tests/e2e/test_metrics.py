@@ -1,6 +1,7 @@
 """What a command measured, read from its output and its files by `run` itself."""
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -53,6 +54,54 @@ def test_a_repeated_run_ends_with_the_first_attempt_that_fails(fingerprint: Cli)
     done = fingerprint("run", "--name", "a", "--repeat", "3", "--", "sh", "-c", "exit 7", status=7)
     assert "not repeated" in done.stderr
     assert len(json.loads(fingerprint("runs", "--format", "json").stdout)) == 1
+
+
+LINES = """\
+{"name": "ttft_ms", "values": [4.1, 4.3], "unit": "ms", "better": "lower", "series": true}
+{"name": "wall_time", "values": [1], "unit": "s"}
+
+{"name": "a_ms", "values": []}
+{"name": "b_ms", "valeus": [1]}
+{"name": "c_ms", "values": [NaN]}
+not JSON
+{"name": "decode_ms", "values": [11.2]}
+"""
+
+
+def test_many_metrics_are_added_at_once_and_a_wrong_line_leaves_the_others(fingerprint: Cli) -> None:
+    fingerprint("run", "-q", "--name", "a", "--", "true")
+    done = fingerprint("metric", "a", "--json", "-", input=LINES, status=2)
+    told = done.stderr.splitlines()
+    subjects = [line.split(": ")[1].split(" ")[0] for line in told]
+    assert subjects == ["'wall_time'", "a_ms", "<stdin>:5", "<stdin>:6", "<stdin>:7"]
+    assert "<stdin>:5 is no metric (Object contains unknown field `valeus`): write e.g. {" in told[2]
+    metrics = shown(fingerprint, "a")["metrics"]
+    ttft = metrics["ttft_ms"]
+    assert (ttft["samples"], ttft["unit"], ttft["better"], ttft["kind"]) == ([4.1, 4.3], "ms", "lower", "series")
+    assert metrics["decode_ms"]["samples"] == [11.2]
+    assert not {"a_ms", "b_ms", "c_ms"} & set(metrics)
+
+
+def test_a_metric_lacks_nothing_and_says_nothing_twice(fingerprint: Cli) -> None:
+    fingerprint("run", "-q", "--name", "a", "--", "true")
+    for words, says in (
+        ((), "Missing NAME and VALUE, or --json FILE"),
+        (("x_ms",), "Missing VALUE, or --json FILE"),
+        (("x_ms", "1", "--json", "-"), "with --json all stands in FILE"),
+        (("--json", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("wall_time", "1", "--unit", "s"), "'wall_time' is measured in each run by fingerprint itself"),
+    ):
+        done = fingerprint("metric", "a", *words, input="", status=2)
+        assert says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_begin_tells_a_program_which_run_it_began(fingerprint: Cli) -> None:
+    begun = json.loads(fingerprint("begin", "--pid", str(os.getpid()), "--name", "a", "--format", "json").stdout)
+    fingerprint("end", begun["id"])
+    assert (begun["name"], begun["attempt"]) == ("a", 1)
+    assert shown(fingerprint, "a")["id"] == begun["id"]
+    assert begun["pid"] != os.getpid()
 
 
 def test_a_reader_that_does_not_exist_is_refused_before_the_command_starts(fingerprint: Cli) -> None:
