@@ -14,6 +14,8 @@ from tests.nvml.build import compiler, header
 
 SERIES = tuple(ROOT / "examples/story" / f"{name}.json" for name in ("run-A", "run-B"))
 
+POLICY = ROOT / "examples/policies/ci-runner.toml"
+
 
 class Budget(NamedTuple):
     """limit: the largest ratio (or amount) that is within it, or the least where `at_least`."""
@@ -115,6 +117,20 @@ def _gpu_part(pairs: int) -> list[tuple[tuple[float, float], tuple[float, float]
     return taken
 
 
+def _gate(place: Place) -> Ratio:
+    return _gate_of(place)
+
+
+def _gate_baseline(place: Place) -> Ratio:
+    place.two_runs()
+    return _gate_of(place, "--baseline", "run-A", "--policy", str(POLICY))
+
+
+def _gate_of(place: Place, *words: str) -> Ratio:
+    """Whatever it says of this host."""
+    return ratio(place.fingerprint("gate", *words, statuses=(0, 1, 3)), place.fingerprint("snapshot"), place.pairs)
+
+
 def _diff(place: Place) -> Ratio:
     place.two_runs()
     return _diff_of(place, "run-A", "run-B")
@@ -149,6 +165,8 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("libraries", "an environment of 500 distributions, read again", "python -m pip list", 1 / 10, _libraries),
     Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
     Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),
+    Budget("gate", "`fingerprint gate`", "`fingerprint snapshot`", 1.6, _gate),
+    Budget("gate-baseline", "the same with a baseline and a policy", "`fingerprint snapshot`", 2, _gate_baseline),
     Budget("diff", "`fingerprint diff` of two runs of this host", "python -c 'import click'", 6, _diff),
     Budget(
         "diff-series",
