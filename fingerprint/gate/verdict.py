@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fingerprint.gate.contract import Check, Outcome, Verdict, Waiver
 from fingerprint.gate.expectation import Expectation
 from fingerprint.gate.history import by_nature
-from fingerprint.gate.judge import judge
+from fingerprint.gate.judge import NOT_THERE, judge
 from fingerprint.gate.live import Live
 from fingerprint.gate.nominal import LIMITS, MOMENT
 from fingerprint.gate.waivers import Waivers
@@ -86,8 +86,10 @@ def decide(asked: Asked, now: Snapshot, own: Mapping[Key, Reading], today: dt.da
 def _of_no_gpu(live: Live) -> Iterator[str]:
     """That a host is ready says nothing of GPUs that nobody saw."""
     gpus = live.at(FactPath(("gpu",)))
-    if isinstance(gpus, Gap) and gpus.code == "absent":
-        yield f"No GPU was checked: {gpus.detail or 'there is none'}."
+    if not live.knows("gpu"):
+        yield "No GPU was checked: areas.skip names gpu."
+    elif isinstance(gpus, Gap) and gpus.code in NOT_THERE:
+        yield f"No GPU was checked: {gpus.detail or 'they were not read, as where the setting nvml is off'}."
 
 
 def _is_of_note(check: Check) -> bool:

@@ -197,6 +197,12 @@ def test_a_host_without_gpus_is_judged_by_the_rest() -> None:
 def test_that_no_gpu_was_checked_is_said() -> None:
     gone = {"gpu": Gpus(gpus=Gap("absent", "no NVIDIA driver is loaded")), "kernel": Kernel(release="6.8.0")}
     assert decide(Asked(), snapshot(gone), {}, TODAY).notes == ("No GPU was checked: no NVIDIA driver is loaded.",)
+    off = {"gpu": Gpus(gpus=Gap("not_read")), "kernel": Kernel(release="6.8.0")}
+    assert decide(Asked(), snapshot(off), {}, TODAY).notes == (
+        "No GPU was checked: they were not read, as where the setting nvml is off.",
+    )
+    skipped = {"kernel": Kernel(release="6.8.0")}
+    assert decide(Asked(), snapshot(skipped), {}, TODAY).notes == ("No GPU was checked: areas.skip names gpu.",)
     there = {"gpu": Gpus(gpus=Map({ONE: Gpu(power_limit=1)})), "kernel": Kernel(release="6.8.0")}
     assert decide(Asked(), snapshot(there), {}, TODAY).notes == ()
 
