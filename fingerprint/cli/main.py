@@ -101,13 +101,17 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     argv = list(sys.argv[1:] if args is None else args)
     if argv[:1] != ["run"]:
         gc.disable()  # it lives for a moment, and most of what it makes is needed to its end
-    status = _status(argv)
+    try:
+        status = _status(argv)
+    except Exception:  # noqa: BLE001  # a fault of ours: Python's status for it, 1, is an answer of `diff` and `gate`
+        sys.excepthook(*sys.exc_info())
+        status = _of_trouble(argv)
     gc.freeze()  # or the interpreter looks through all that there is once more before it ends: 20 ms after a diff
     sys.exit(status)
 
 
 def _status(argv: list[str]) -> int:
-    trouble = RUN_TROUBLE if argv[:1] == ["run"] else TROUBLE
+    trouble = _of_trouble(argv)
     if trouble != RUN_TROUBLE:  # what `run` starts has the streams that we have
         _fill_streams()
     try:
@@ -130,6 +134,10 @@ def _status(argv: list[str]) -> int:
         say(str(error))
         return trouble
     return answer if isinstance(answer, int) else 0
+
+
+def _of_trouble(argv: list[str]) -> int:
+    return RUN_TROUBLE if argv[:1] == ["run"] else TROUBLE
 
 
 def _usage(error: click.UsageError) -> str:

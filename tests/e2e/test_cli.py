@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -205,6 +206,18 @@ def test_looking_at_runs_needs_no_redaction_key(kept: Cli, args: list[str]) -> N
 def test_an_answer_that_cannot_be_written_is_told(kept: Cli, args: str, stream: str, why: str) -> None:
     ended = kept(*args.split(), before=["sh", "-c", f'"$@" {stream}', "sh"], status=2)
     assert ended.stderr == f"fingerprint: standard output cannot be used: {why}\n"
+
+
+@pytest.mark.parametrize(("verb", "status"), [("gate", 2), ("diff", 2), ("run", 125)])
+def test_a_fault_of_its_own_is_no_answer(kept: Cli, verb: str, status: int) -> None:
+    script = f"""import importlib
+verbs = importlib.import_module("fingerprint.cli.main")
+verbs.cli.main = lambda *_, **__: 1 / 0
+verbs.main([{verb!r}])"""
+    done = subprocess.run([sys.executable, "-c", script], env=kept.env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == status
+    assert done.stderr.startswith("Traceback")
+    assert "ZeroDivisionError" in done.stderr
 
 
 def test_a_reader_that_goes_away_is_no_trouble(kept: Cli) -> None:
