@@ -4,9 +4,11 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
+
+from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -55,15 +57,23 @@ class Telling(NamedTuple):
 
 
 def tell(invocation: "Invocation", verdict: "Verdict", how: Telling) -> None:
-    """Prints and writes it; for GitHub also into the summary of its step, where there is one. Raises OSError."""
+    """Prints and writes it; for GitHub also into the summary of its step, where there is one. Raises Trouble, OSError."""
     if not how.quiet:
         click.echo(_told(invocation, verdict, how.form, how.explain), nl=False, color=invocation.color)
     for form, file in how.outputs:
         text = _told(invocation, verdict, form, explain=True)
-        file.write_text(click.unstyle(text) if form == "text" else text, encoding="utf-8")
+        _write(file, click.unstyle(text) if form == "text" else text, "w")
     if how.form == "github" and (summary := os.environ.get(SUMMARY)):
-        with open(summary, "a", encoding="utf-8") as appended:
-            appended.write(_renderer("markdown")(verdict))
+        _write(Path(summary), _renderer("markdown")(verdict), "a")
+
+
+def _write(file: Path, text: str, mode: Literal["w", "a"]) -> None:
+    """A full disk is met where the file is closed, and its error names none."""
+    try:
+        with open(file, mode, encoding="utf-8") as opened:
+            opened.write(text)
+    except OSError as error:
+        raise Trouble(f"{file} cannot be written: {error.strerror}") from None
 
 
 def _told(invocation: "Invocation", verdict: "Verdict", form: str, explain: bool) -> str:

@@ -124,6 +124,14 @@ def test_a_gate_writes_several_forms_at_once_and_sums_up_for_github(fingerprint:
     assert (fingerprint.home / "gate.txt").read_text().startswith(verdict["says"])
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_file_that_has_no_room_is_named(fingerprint: Cli) -> None:
+    full = {"GITHUB_STEP_SUMMARY": "/dev/full"}
+    for words in (("--write", "json:/dev/full"), ("--format", "github")):
+        done = fingerprint("gate", *words, env=full, status=2)
+        assert done.stderr.endswith("/dev/full cannot be written: No space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("word", "says"),
     [
