@@ -57,7 +57,7 @@ class Telling(NamedTuple):
 
 
 def tell(invocation: "Invocation", verdict: "Verdict", how: Telling) -> None:
-    """Prints and writes it; for GitHub also into the summary of its step, where there is one. Raises Trouble, OSError."""
+    """Prints and writes it; for GitHub also into its step's summary, where there is one. Raises Trouble, OSError."""
     if not how.quiet:
         click.echo(_told(invocation, verdict, how.form, how.explain), nl=False, color=invocation.color)
     for form, file in how.outputs:

@@ -78,7 +78,7 @@ def check_metric_name(name: str) -> str:
     if name in TAKEN:
         raise Trouble(f"'{name}' is measured in each run by fingerprint itself; choose another name")
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise Trouble(f"{name!r} is no name for a metric: it takes 1 to {LONGEST_NAME} printable characters")
+        raise Trouble(f"{name[:60]!r} is no name for a metric: it takes 1 to {LONGEST_NAME} printable characters")
     return name
 
 
