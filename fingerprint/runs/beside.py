@@ -113,6 +113,8 @@ def _environment(key: Key, reading: Reading) -> Hashable:
     told = section.interpreter.environment if section else Gap("absent")
     if section is None or (isinstance(told, Gap) and told.code != "not_observable"):
         return None
+    if isinstance(section.env, Gap) and "." in key.target:
+        return None  # a title stands over it: it was handed on by who stands above, whose environment is read
     variables = {} if isinstance(section.env, Gap) else section.env.items
     steering = tuple(variables.get(name) for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE"))
     return told, section.interpreter.options, steering
