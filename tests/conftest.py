@@ -24,7 +24,14 @@ for number, default in (
 
 # No test depends on how fast the machine is.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("everyday", settings.get_profile("untimed"), max_examples=40)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whoever leaves out what is marked `long` is given fewer examples as well."""
+    if config.getoption("markexpr") == "not long":
+        settings.load_profile("everyday")
 
 
 @pytest.fixture

@@ -60,11 +60,6 @@ def test_a_session_is_one_run_with_its_wall_time_and_what_its_tests_measured(
     assert metrics["session_s"]["samples"][0] > sum(metrics["decode"]["samples"])
 
 
-def test_the_name_is_pytest_unless_given(suite: Program) -> None:
-    suite.pytest("tests", "--fingerprint", status=1)
-    assert suite.fingerprint("runs")[0]["name"] == "pytest"
-
-
 @pytest.mark.parametrize("words", [[], ["--fingerprint", "--collect-only"]], ids=["not asked for", "collect only"])
 def test_nothing_is_recorded_where_nothing_runs_or_it_was_not_asked_for(suite: Program, words: list[str]) -> None:
     printed = suite.pytest("tests", *words, status=0 if words else 1)
@@ -83,9 +78,10 @@ def test_without_the_command_the_session_runs_and_is_told_why_it_is_not_recorded
     assert printed.count("fingerprint: nothing is recorded: there is no command /nowhere/fingerprint") == 1
 
 
-def test_a_value_that_is_no_number_fails_its_test(program: Program) -> None:
+def test_a_value_that_is_no_number_fails_its_test_and_the_name_is_pytest_unless_given(program: Program) -> None:
     (program.home / "test_wrong.py").write_text(WRONG)
     assert "NotRecorded: ttft_ms is not recorded: 'fast' is no number" in program.pytest("--fingerprint", status=1)
+    assert program.shown()["name"] == "pytest"
 
 
 def test_measures_stand_in_the_junit_file_as_well(suite: Program, tmp_path: Path) -> None:

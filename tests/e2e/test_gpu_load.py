@@ -100,6 +100,7 @@ def test_a_power_brake_tells_that_the_limit_it_lowers_was_reached(gpu_host: Make
     assert during(told)["gpu/*/clocks_event_reasons/hw_power_brake_slowdown"][0] == "2/2"
 
 
+@pytest.mark.long
 def test_a_power_brake_that_lowers_no_limit_is_the_suspect(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 2))
     host.run("a")

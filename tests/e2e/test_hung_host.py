@@ -95,6 +95,7 @@ def test_a_run_goes_on_and_is_recorded(fingerprint: Cli, hung_host: HungHost) ->
 
 @pytest.mark.parametrize("hung_host", [GRANTS], indirect=True)
 def test_a_command_starts_where_what_it_is_granted_cannot_be_read(fingerprint: Cli, hung_host: HungHost) -> None:
+    fingerprint.env["FINGERPRINT_BUDGET_S"] = "1"
     done = fingerprint("run", "--name", "a", "--", "sh", "-c", "echo out; exit 3", before=hung_host.enter, status=3)
     assert done.stdout == "out\n"
     assert any(trouble.startswith("given/main hung since") for trouble in troubles(fingerprint, "a"))

@@ -97,6 +97,7 @@ def test_an_editable_tree_at_another_commit(fingerprint: Cli, venv: Environment,
     assert diff["suspects"][0]["after"] == git(tree, "rev-parse", "HEAD")
 
 
+@pytest.mark.long
 def test_another_wheel_is_one_suspect_with_the_library_that_the_server_mapped_of_it(
     fingerprint: Cli, venv: Environment
 ) -> None:
@@ -117,7 +118,9 @@ def test_another_wheel_is_one_suspect_with_the_library_that_the_server_mapped_of
     assert "mapped/main/libraries/libnccl/version" in diff["suspects"][0]["consequences"]
 
 
-@pytest.mark.parametrize(("options", "edited"), [((), None), (("--deep",), ["requests/__init__.py"])])
+@pytest.mark.parametrize(
+    ("options", "edited"), [pytest.param((), None, marks=pytest.mark.long), (("--deep",), ["requests/__init__.py"])]
+)
 def test_a_package_that_is_not_watched_is_held_against_its_record_when_a_run_is_deep(
     options: tuple[str, ...], edited: list[str] | None, fingerprint: Cli, venv: Environment
 ) -> None:

@@ -107,7 +107,7 @@ def git(tree: Path, *args: str) -> None:
     subprocess.run(["git", *identity, *args], cwd=tree, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("touched", ["serve.py", "library.py"])
+@pytest.mark.parametrize("touched", [pytest.param("serve.py", marks=pytest.mark.long), "library.py"])
 def test_a_git_commit(fingerprint: Cli, touched: str) -> None:
     tree = fingerprint.home / "tree"
     tree.mkdir()
@@ -210,7 +210,11 @@ def test_thp_mode(fingerprint: Cli) -> None:
 @needs_root
 @pytest.mark.parametrize(
     "name",
-    ["vm/swappiness", "vm/dirty_bytes", pytest.param("kernel/sched_autogroup_enabled", marks=pytest.mark.long)],
+    [
+        "vm/swappiness",
+        pytest.param("vm/dirty_bytes", marks=pytest.mark.long),
+        pytest.param("kernel/sched_autogroup_enabled", marks=pytest.mark.long),
+    ],
 )
 def test_a_sysctl(fingerprint: Cli, name: str) -> None:
     path = Path("/proc/sys") / name

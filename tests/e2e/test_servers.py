@@ -208,8 +208,11 @@ def test_a_worker_that_gets_its_title_late_is_one_process(fingerprint: Cli) -> N
 
 @pytest.mark.parametrize(
     ("number", "state"),
-    [(signal.SIGINT, "closed"), (signal.SIGTERM, "closed"), (signal.SIGHUP, "interrupted")],
-    ids=["Ctrl-C", "kill", "a terminal that went away"],
+    [
+        pytest.param(signal.SIGINT, "closed", id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, "closed", id="kill", marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, "interrupted", id="a terminal that went away"),
+    ],
 )
 def test_a_signal_ends_the_run_and_not_the_server(fingerprint: Cli, number: signal.Signals, state: str) -> None:
     server = StandIn(fingerprint.home, "llama.cpp")
