@@ -1,7 +1,8 @@
 """Variables that differ where they should not: between the ranks of a role, and between the launcher and them.
 
 /proc/PID/environ is what a process was started with. So a variable that an engine sets in itself shows in the processes
-that it starts anew and in none that it forks, and what a forked one changes shows nowhere.
+that it starts anew and in none that it forks, and what a forked one changes shows nowhere; but of a worker with a title
+it is what that has now (probes/kit/environs.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

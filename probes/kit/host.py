@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from probes.kit.answers import Elf, Space, Stat
 from probes.kit.beneath import beneath, followed
-from probes.kit.environs import Door, Environs
+from probes.kit.environs import Environs
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.nvml.inquiry import Argument, key_of
 from probes.kit.nvml.options import Options
@@ -72,7 +72,7 @@ class Host:
         self.options = nvml or Options()
         self._digests: dict[Identity, str] = {}
         self._told: dict[tuple[Identity, str], Any] = {}
-        self._environs = Environs(Door(self._live_text, self._live_link, self.redactor.environ))
+        self._environs = Environs(self._try, self.redactor.environ)
 
     def within(self, pid: int) -> "Host":
         """The files as this process sees them: this host itself where it shares them with us and is ours.
@@ -126,7 +126,7 @@ class Host:
 
     def link(self, path: str) -> Seen[str]:
         """Where a symbolic link points, as written."""
-        return self._ask("link", path, lambda: self._live_link(path))
+        return self._ask("link", path, lambda: self._try(path, _link, beneath))
 
     def stat(self, path: str) -> Seen[Stat]:
         return self._ask("stat", path, lambda: self._try(path, _stat))
@@ -160,7 +160,7 @@ class Host:
 
     def environ(self, pid: int) -> Seen[Map[Seen[str | Redacted]]]:
         """The environment as the process was started, private values redacted before anybody sees them. Of who wrote a
-        title over it what was read before, else `not_observable`: see kit/environs.py."""
+        title over it what it has now, or what was read before: see kit/environs.py."""
         return self._ask("environ", f"/proc/{pid}/environ", lambda: self._environs.of(pid))
 
     def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
@@ -228,9 +228,6 @@ class Host:
 
     def _live_text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
         return self._try(path, lambda p: whole(p, cap))
-
-    def _live_link(self, path: str) -> Seen[str]:
-        return self._try(path, _link, beneath)
 
     def _try(self, path: str, read: Callable[[str], Seen[R]], place: Place = followed) -> Seen[R]:
         try:

@@ -187,7 +187,7 @@ class Process(Section):
     git: Git = Git()
     env: Seen[Map[Seen[Text]]] = config(
         "Variables steer libraries and engines, and what the child has is not what the shell shows",
-        "/proc/PID/environ",
+        "/proc/PID/environ; of who wrote a title over it the memory that it moved them to",
         private=True,
         follows=_STARTERS,
     )

@@ -3,17 +3,30 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from probes.kit.environs import OVERWRITTEN
-from probes.kit.facts import Map
+import pytest
+
+from probes.kit.environs import OVERWRITTEN, Environs
+from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
+from probes.kit.moved import moved
+from probes.kit.redact import Redactor
+from tests.probes.children import await_exec
 
-# At each line fills what the kernel keeps as its arguments and environment with NULs, and writes its title there.
+# At each line fills what the kernel keeps as its arguments and environment with NULs, and writes its title there; at
+# `move` copies its variables before, and changes one.
 TITLED = """\
 import ctypes, os, sys
-for _ in sys.stdin:
+for word in sys.stdin:
+    if word == "move\\n":
+        copies = [ctypes.create_string_buffer(b"=".join(pair)) for pair in os.environb.items()]
+        table = (ctypes.c_void_p * (len(copies) + 1))(*map(ctypes.addressof, copies))
+        ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ").value = ctypes.addressof(table)
+        os.environ["NCCL_PROTO"] = "LL"
     fields = open("/proc/self/stat").read().rpartition(")")[2].split()
     begin, end = int(fields[45]), int(fields[48])  # arg_start and env_end (proc_pid_stat(5))
     ctypes.memmove(begin, b"VLLM::Worker_TP3".ljust(end - begin, b"\\0"), end - begin)
@@ -40,6 +53,7 @@ def worker(env: dict[str, str], *before: str) -> Iterator[Worker]:
     """before: a program that becomes the worker at the first line."""
     argv = (*before, os.path.realpath(sys.executable), "-c", TITLED)
     with subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        await_exec(child.pid)
         yield Worker(child)
         child.stdin.close()  # type: ignore[union-attr]
 
@@ -51,6 +65,37 @@ def test_what_was_read_before_the_title_stands() -> None:
         one.told("entitle")
         assert host.arguments(one.pid) == ("VLLM::Worker_TP3",)
         assert host.environ(one.pid) == Map(ENV)
+
+
+def test_what_it_has_elsewhere_is_read_there() -> None:
+    with worker({**ENV, "BANK_PIN": "1234", "NCCL_GRAPH_FILE": "x" * 5000, "LC_CTYPE": "C.UTF-8"}) as one:
+        one.told("move")
+        host = Host()
+        seen = host.environ(one.pid)
+        assert isinstance(seen, Map)
+        assert seen.items == {
+            **ENV,
+            "NCCL_GRAPH_FILE": "x" * 5000,
+            "NCCL_PROTO": "LL",
+            "BANK_PIN": host.redactor.redacted("1234"),
+            "LC_CTYPE": host.redactor.variable("LC_CTYPE", "C.UTF-8"),
+        }
+
+
+def test_who_may_not_read_its_memory_is_denied() -> None:
+    def attempt(path: str, read: Callable[[str], Any]) -> Any:
+        return Gap("denied") if path == "/proc/1" else "\0" * 9
+
+    assert Environs(attempt, Redactor(b"k").environ).of(1) == Gap("denied")
+
+
+def test_what_is_no_process_of_our_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "exe").symlink_to("/bin/server")
+    for memory in (b"", b"\x7fELF\x02\x01" + b"\xff" * 200, b"\x7fELF\x02\x01" + bytes(200)):
+        (tmp_path / "mem").write_bytes(memory)
+        (tmp_path / "maps").write_text("00000000-00001000 r--p 00000000 08:01 7    /bin/server\n")
+        with pytest.raises(ValueError, match="its memory makes no sense|nothing tells where"):
+            moved(str(tmp_path))
 
 
 def test_of_what_was_not_read_before_it_is_not_told_that_there_are_no_variables() -> None:
