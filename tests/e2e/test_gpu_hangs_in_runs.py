@@ -89,7 +89,7 @@ def test_a_sampler_that_hangs_holds_up_no_other_area(fingerprint: Cli, fake: Fak
     until(lambda: fake.mark and fake.mark.call == "-" and fake.called("nvmlDeviceGetPowerUsage") > 6)
     fake.put(TWO, "nvmlDeviceGetPowerUsage", HANG)
     until(lambda: fake.mark and fake.mark.call == "nvmlDeviceGetPowerUsage")
-    time.sleep(2)
+    time.sleep(1.2)
     found = run.end()
     assert ticks(found) > 10 * found["metrics"]["wall_time"]["samples"][0]
     assert any(path.startswith(f"gpu/{ONE}/power/") for path in found["samples"])

@@ -14,8 +14,11 @@ BUSY = "while True: sum(range(100_000))"
 
 @pytest.mark.parametrize(
     "command",
-    [("true",), ("nice", "env", "X=1", "sleep", "0.03"), ("sh", "-c", "sleep 0.3 & sleep 0.2; wait")],
-    ids=["short", "a chain of programs", "with children"],
+    [
+        pytest.param(("true",), id="short"),
+        pytest.param(("nice", "env", "X=1", "sleep", "0.03"), id="a chain of programs", marks=pytest.mark.long),
+        pytest.param(("sh", "-c", "sleep 0.3 & sleep 0.2; wait"), id="with children"),
+    ],
 )
 @pytest.mark.parametrize("pairs", [2, pytest.param(10, marks=pytest.mark.long)])
 def test_pairs_in_a_row_on_a_busy_machine_show_no_suspect(

@@ -1,4 +1,7 @@
-"""One thing changed between two runs of one command: it comes first, and nothing else is a rival."""
+"""One thing changed between two runs of one command: it comes first, and nothing else is a rival.
+
+Most kinds of it are left to `--all`: of each tests/probes/test_process_one_change.py shows the same without a run.
+"""
 
 import os
 import shutil
@@ -71,18 +74,21 @@ def test_affinity(fingerprint: Cli, command: tuple[str, ...]) -> None:
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/affinity"
 
 
+@pytest.mark.long
 def test_nice(fingerprint: Cli) -> None:
     fingerprint("run", "--name", "a", "--", *LONG_ENOUGH)
     fingerprint("run", "--name", "b", "--", *LONG_ENOUGH, before=("nice", "-n", "5"))
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/main/nice"
 
 
+@pytest.mark.long
 def test_a_ulimit(fingerprint: Cli) -> None:
     fingerprint("run", "--name", "a", "--", *LONG_ENOUGH)
     fingerprint("run", "--name", "b", "--", *LONG_ENOUGH, before=("sh", "-c", 'ulimit -n 512; exec "$@"', "sh"))
     assert is_about(the_suspect(fingerprint.diff("a", "b", status=1)), "process/main/limits/*")
 
 
+@pytest.mark.long
 def test_the_program(fingerprint: Cli) -> None:
     program = fingerprint.home / "server"
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
@@ -182,6 +188,7 @@ def test_the_interpreter_that_a_script_finds_in_path(fingerprint: Cli) -> None:
     assert "process/main.python.1/interpreter/environment" in diff["suspects"][0]["consequences"]
 
 
+@pytest.mark.long
 def test_the_interpreter(fingerprint: Cli) -> None:
     script = fingerprint.home / "serve"
     interpreter = fingerprint.home / "interpreter"
@@ -249,6 +256,7 @@ def cpu_cgroup() -> Iterator[tuple[Path, str]]:
         group.rmdir()
 
 
+@pytest.mark.long
 @pytest.mark.root
 @needs_root
 def test_a_cgroup_cpu_quota(fingerprint: Cli) -> None:

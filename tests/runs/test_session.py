@@ -147,8 +147,9 @@ def test_a_fault_of_ours_is_told_and_the_command_goes_on(start: Starter, part: s
     assert len(start.records(Measured)) == 4
 
 
-def test_readers_that_hang_do_not_hold_the_command_up(start: Starter) -> None:
-    done = start("sh", "-c", "sleep 0.2; echo done", options={"--stop": "sampler,reader", "--fail": "snapshot"})
+@pytest.mark.parametrize("hung", ["sampler", pytest.param("sampler,reader", marks=pytest.mark.long)])
+def test_readers_that_hang_do_not_hold_the_command_up(start: Starter, hung: str) -> None:
+    done = start("sh", "-c", "sleep 0.2; echo done", options={"--stop": hung, "--fail": "snapshot"})
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert metrics(start)["wall_time"].samples[0] < 1.2, "the command's own time, not that of our waiting"
     assert start.records(Closed)[0].how == "exited"
