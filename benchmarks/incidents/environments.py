@@ -14,6 +14,7 @@ import msgspec
 from benchmarks.incidents.programs import is_interpreted, name_of
 from benchmarks.incidents.putting import Plain
 from benchmarks.incidents.rows import DATA, Incident
+from fingerprint.explain.stream import release
 from probes.libraries.watched import is_watched
 
 PREFIX = "/opt/venv"
@@ -82,7 +83,27 @@ def bumps(incident: Incident, nvidia: bool, random: Random) -> tuple[Bump, ...]:
     names = sorted(there.keys() & pair.packages.keys() - told)
     least, most = UPGRADE if told else REBUILT
     chosen = random.sample(names, min(random.randint(least, most), len(names)))
-    return tuple(Bump(name, pair.packages[name], pair.told) for name in chosen)
+    back = _way(pair.packages.values()) * _way(_versions_told(incident)) < 0
+    return tuple(Bump(name, _turned(pair.packages[name], back), pair.told) for name in chosen)
+
+
+def _versions_told(incident: Incident) -> Iterable[tuple[str, str]]:
+    return [
+        (before, after)
+        for facts in (incident.trigger, incident.also)
+        for path, (before, after) in facts.items()
+        if path.endswith("/version") and isinstance(before, str) and isinstance(after, str)
+    ]
+
+
+def _way(versions: Iterable[tuple[str, str]]) -> int:
+    """Which way most of them go: what comes along with an upgrade is one, too."""
+    found = [(release(before), release(after)) for before, after in versions]
+    return sum((after > before) - (after < before) for before, after in found)
+
+
+def _turned(versions: tuple[str, str], back: bool) -> tuple[str, str]:
+    return (versions[1], versions[0]) if back else versions
 
 
 def packages_told(incident: Incident) -> frozenset[str]:

@@ -59,7 +59,8 @@ _MODULE = "-m"
 
 class Circumstances(NamedTuple):
     """engines: recognised among the processes of either run. compiled: names of the programs, where none is run by an
-    interpreter. gpus: the most that either run had; None where nobody counted them."""
+    interpreter. gpus: the most that either run had; None where nobody counted them.
+    linked: whether NVLink joins any; None where nobody can say."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -67,7 +68,7 @@ class Circumstances(NamedTuple):
     cpus: frozenset[str] = frozenset()
     idle: bool = False
     astray: bool = False
-    unlinked: bool = False
+    linked: bool | None = None
     compared: frozenset[Key] = frozenset()
 
 
@@ -113,7 +114,7 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
         makers,
         idle,
         astray,
-        _is_unlinked((a, b)),
+        _is_linked((a, b)),
         _read(a) & _read(b),
     )
 
@@ -129,9 +130,11 @@ def looked_through(rules: Sequence[Rule], target: str, around: Circumstances) ->
     return " and ".join(members) if members and {Key(area, target) for area in members} <= around.compared else ""
 
 
-def _is_unlinked(sides: Iterable[Subject]) -> bool:
+def _is_linked(sides: Iterable[Subject]) -> bool | None:
     counters = [path for side in sides for path in side.state.samples if path.startswith("gpu/")]
-    return any("/pcie/" in path for path in counters) and not any("/nvlink/data_" in path for path in counters)
+    if any("/nvlink/data_" in path for path in counters):
+        return True
+    return False if any("/pcie/" in path for path in counters) else None
 
 
 def _is_astray(program: _Program) -> bool:

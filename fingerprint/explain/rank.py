@@ -15,6 +15,7 @@ from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
 from fingerprint.explain.signs import shown
+from fingerprint.explain.stream import against_the_stream
 from fingerprint.explain.weights import Case, weights
 from probes.kit.paths import Glob, parse_glob
 
@@ -22,7 +23,8 @@ LEAST = 0.01
 
 
 class Ranked(NamedTuple):
-    """rules: by which it leads to the metric. reaches: False: by none. parts: what its score is made of."""
+    """rules: by which it leads to the metric. reaches: False: by none. parts: what its score is made of. says: beside
+    what its rules say."""
 
     change: Folded
     rules: tuple[Rule, ...]
@@ -33,6 +35,7 @@ class Ranked(NamedTuple):
     evidence: tuple[Evidence, ...]
     against: tuple[Evidence, ...]
     explains: Explained
+    says: str = ""
 
     @property
     def order(self) -> tuple[bool, float, bool, str]:
@@ -51,7 +54,8 @@ def rank(
     """Undeclared changes that lead and are no context, and counters of trouble that are evidence of none of these; the
     most suspicious first."""
     metric = subject_of(metrics)
-    about = _About(target_of(metric), metric, metrics, by_path(seen), around)
+    stream = against_the_stream(changes.changes)
+    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream)
     followers = _followers(changes.changes)
     leading = [change for change in changes.changes if change.follows is None and change.first.leads]
     suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
@@ -68,6 +72,7 @@ class _About(NamedTuple):
     metrics: Sequence[MetricChange]
     seen: Mapping[str, Observed]
     around: Circumstances
+    stream: Mapping[str, str]
 
     @property
     def ended(self) -> bool:
@@ -100,18 +105,19 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about.around))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
-    brings = [rules for follower in followers if (rules := _at_work(follower, about))]
-    parts = weights(Case(change, way, limits, signs, most, brings), about.metric, about.around)
+    brings = [led for follower in followers if (led := _at_work(follower, about))]
+    says = about.stream.get(change.text, "")
+    parts = weights(Case(change, way, limits, signs, most, brings, bool(says)), about.metric, about.around)
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
-    return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most)
+    return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
 
 
-def _at_work(follower: Folded, about: _About) -> Sequence[Rule]:
-    """The rules by which what follows from a change leads to the number, unless it was seen that they do not bind."""
+def _at_work(follower: Folded, about: _About) -> Reach | None:
+    """By which what follows from a change leads to the number, unless it was seen that it does not bind."""
     way = reach(follower, about.target, ())
     idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
-    return way.rules if way.reaches and not idle else ()
+    return way if way.reaches and not idle else None
 
 
 def _beside_the_point(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:

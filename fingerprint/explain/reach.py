@@ -1,7 +1,8 @@
 """Which mechanisms lead from a changed fact to the number that moved, and whether they push it that way."""
 
+import re
 from collections.abc import Iterable, Sequence
-from math import log
+from math import inf, log
 from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
@@ -13,6 +14,7 @@ from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, phases_of_metric
 from probes.kit.facts import Gap, Map, Section
 
+_NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
 
@@ -31,11 +33,15 @@ class Reach(NamedTuple):
 
     reaches  False: some rule sees it, and none leads there. Nobody knows of what no rule sees
     against  why it can hardly have moved this number
+    rarely   whether it mostly moves such a number the other way
+    ran_out  whether the run that did not come to its end had less of what runs out
     """
 
     rules: tuple[Rule, ...]
     reaches: bool
     against: tuple[Evidence, ...]
+    rarely: bool = False
+    ran_out: bool = False
 
 
 def subject_of(metrics: Sequence[MetricChange]) -> MetricChange | None:
@@ -59,8 +65,12 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     leading = tuple(rule for rule in seen if leads(rule, target.phases))
     if not leading:
         return Reach(seen, False, (_says(change, f"no way from it to {target.name} is known"),))
-    against = (*_other_way(change, leading, target), *_unmoved(leading, target, metrics))
-    return Reach(leading, True, against)
+    agrees, unmoved = _agrees(change, leading[0], target), tuple(_unmoved(leading, target, metrics))
+    if agrees is not False or leading[0].mostly:
+        ran_out = agrees is True and target.name == EXIT_STATUS and leading[0].breaks == "often"
+        return Reach(leading, True, unmoved, agrees is False, ran_out)
+    told = f"it should have made {target.name} {'better' if target.slower else 'worse'}"
+    return Reach(leading, True, (_says(change, told), *unmoved))
 
 
 def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
@@ -69,13 +79,18 @@ def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
     return phases == ANY or bool(reached & phases)
 
 
-def _other_way(change: Folded, rules: Sequence[Rule], target: Target) -> Iterable[Evidence]:
-    """Where the mechanism that knows it best has a direction, and pushes the number the other way. Whether a command
-    worked at all is no question of more or less: a link that was set slower may be the one that works."""
-    if target.slower is None or (target.name == EXIT_STATUS and not rules[0].best):
-        return
-    if _helps(rules[0], change.first.before, change.first.after) is target.slower:
-        yield _says(change, f"it should have made {target.name} {'better' if target.slower else 'worse'}")
+def _agrees(change: Folded, rule: Rule, target: Target) -> bool | None:
+    """Whether the mechanism that knows it best pushes the number the way it went; None where it has no direction.
+    Whether a command worked at all is a question of more or less only of what runs out: a link that was set slower may
+    be the one that works."""
+    if target.slower is None or (target.name == EXIT_STATUS and not _runs_out(rule)):
+        return None
+    helps = _helps(rule, change.first.before, change.first.after)
+    return None if helps is None else helps is not target.slower
+
+
+def _runs_out(rule: Rule) -> bool:
+    return not rule.mostly and (bool(rule.best) or rule.breaks == "often")
 
 
 def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
@@ -102,8 +117,11 @@ def _word(value: Any) -> str | None:
 
 
 def _plain(value: object) -> float | None:
+    """Of several it is the first: a soft limit before the hard one. Flags and variables are text."""
     value = value.last if isinstance(value, Unsteady) else value
-    value = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+    value = value[0] if isinstance(value, tuple) and value else value
+    if isinstance(value, str):
+        return inf if value == "unlimited" else float(value) if _NUMBER.fullmatch(value) else None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 

@@ -44,7 +44,7 @@ def suspect_of(
         reaches=ranked.reaches,
         explains=ranked.explains.range,
         explains_why_not=ranked.explains.why_not or None,
-        mechanism=(_why(ranked),),
+        mechanism=(_why(ranked), *((ranked.says,) if ranked.says else ())),
         evidence=ranked.evidence,
         against=ranked.against,
         beside=beside,

@@ -29,6 +29,11 @@ SHOWN = 0.2
 ALONE = -0.2
 """What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
 where there is none."""
+LINKED, UNLINKED = -0.1, 0.03
+"""Of what is between GPUs over PCIe, where NVLink joins them: between a GPU and an adapter it is there all the same. Of
+what is over PCIe, where no other way leads from one GPU to another."""
+ONE_VERSION = 0.05
+"""Of files that are others under the same version: no upgrade does that, somebody did."""
 UNREAD = -0.2
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
@@ -44,6 +49,8 @@ LOST = 1.0
 ABOUT = 0.03
 """Of what is about the very phase that the number is about, and few others."""
 NARROW = 3
+AGAINST_THE_STREAM = 0.11
+"""Of a package that went back where the others went forward: 3 % of packages do."""
 OWN = 0.04
 """Of a flag of the program, or a variable that bears its name."""
 PRIVATE = -0.02
@@ -52,6 +59,11 @@ SELDOM = -0.1
 """Of what makes slower and seldom ends a run, where it is to be explained that one ended."""
 NAMED, NAMED_TOO = 0.06, 0.03
 """Of what moves the resource first of all, or too, that the number is named after."""
+RARELY = -0.1
+"""Of what mostly pushes such numbers the other way."""
+RAN_OUT = 0.05
+"""Of what the run that did not come to its end had less of: where most states can end a run in either value, this one
+can in one alone, and it is that one."""
 AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
@@ -60,19 +72,23 @@ CLOSE, WIDE = 0.05, 20.0
 """Of a mechanism that moves numbers just so far, as this one was moved; less the wider its usual effect is."""
 PER_DOUBLING, TOO_FAR = -0.1, -0.25
 """For each factor of two by which a number moved further than the mechanism usually moves it, and at most."""
+PER_HALVING, TOO_LITTLE = -0.03, -0.1
+"""For each factor of two by which the effect was less than the mechanism's: not all of the work waits for it."""
 SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 
 
 class Case(NamedTuple):
-    """What was found of a change. most: of the number. brings: by which what follows from it leads to the number."""
+    """What was found of a change. most: of the number. brings: by which what follows from it leads to the number.
+    astream: whether it is a package that went another way than most."""
 
     change: Folded
     way: Reach
     limits: Bound
     signs: Sequence[Evidence]
     most: Explained
-    brings: Sequence[Sequence[Rule]] = ()
+    brings: Sequence[Reach] = ()
+    astream: bool = False
 
 
 def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> Mapping[str, float]:
@@ -80,15 +96,20 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
     change, way, limits = case.change, case.way, case.limits
     verdict = change.first.verdict
     every = {
-        "prior": UNHEARD_OF + PRIOR * max(map(prior, (way.rules, *case.brings))),
+        "prior": UNHEARD_OF + PRIOR * max(prior(one.rules) for one in (way, *case.brings)),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
+        "rarely": RARELY if way.rarely else 0.0,
+        "ran out": RAN_OUT if not way.against and any(one.ran_out for one in (way, *case.brings)) else 0.0,
         "about": ABOUT if is_about(way.rules, metric) else 0.0,
         "size": size(way.rules, metric, around),
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
         "alone": ALONE if is_alone(way.rules, around) else 0.0,
+        "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
+        "over pcie": over_pcie(way.rules, around),
+        "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
         "own": OWN if own_by(change.first.path, around) else 0.0,
         "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
@@ -121,7 +142,7 @@ def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstan
 
 def is_about(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
     """Whether the mechanism that knows it best is first of all about the phases of the number."""
-    if metric is None or not rules or not 0 < len(rules[0].phases) <= NARROW:
+    if metric is None or _ended(metric) or not rules or not 0 < len(rules[0].phases) <= NARROW:
         return False
     return rules[0].phases[0] in phases_of_metric(metric.name, metric.unit) - ANY
 
@@ -139,21 +160,25 @@ def _ended(metric: MetricChange | None) -> bool:
 
 
 def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
-    """How far the number moved beyond what the mechanism usually does, by the rule that suits best. Less than usual is
-    half as strange as more: not all of the work waits for it. A number that is named after what it moves goes twice as
-    far, as logarithms, and a share of it however far it likes."""
-    if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric):
+    """How far the number moved beside what the mechanism usually does, by the rule that suits best. A number that is
+    named after what it moves goes twice as far, as logarithms, and a share of it however far it likes."""
+    if metric is None or not metric.ratio or metric.ratio <= 0 or metric.ratio == 1 or _ended(metric):
         return 0.0
     of_itself = named(rules, metric, around) == NAMED
     if of_itself and metric.unit == "%":
         return 0.0
     moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
-    usual = [rule.usual for rule in rules if rule.usual] or [UNTOLD]
-    beyond = min(max(0.0, moved - log(most), (log(least) - moved) / 2) for least, most in usual)
-    if beyond > log(ABOUT_AS_FAR):
-        return max(TOO_FAR, PER_DOUBLING * beyond / log(2))
-    told = [rule.usual for rule in rules[:1] if rule.usual]
-    return CLOSE * max(0.0, 1 - log(told[0][1] / told[0][0]) / log(WIDE)) if told else 0.0
+    told = [_fits(moved, *map(log, rule.usual)) for rule in rules if rule.usual]
+    return max(told) if told else min(0.0, _fits(moved, *map(log, UNTOLD)))
+
+
+def _fits(moved: float, least: float, most: float) -> float:
+    """All as logarithms."""
+    if moved > most + log(ABOUT_AS_FAR):
+        return max(TOO_FAR, PER_DOUBLING * (moved - most) / log(2))
+    if moved < least:
+        return max(TOO_LITTLE, PER_HALVING * log(least / moved) / log(2))
+    return CLOSE * max(0.0, 1 - (most - least) / log(WIDE))
 
 
 def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
@@ -162,7 +187,15 @@ def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
     if not rules:
         return False
     few = around.gpus is not None and around.gpus < 2
-    return (rules[0].between and few) or (around.unlinked and rules[0].moves[0] == "nvlink")
+    return (rules[0].between and few) or (around.linked is False and rules[0].moves[0] == "nvlink")
+
+
+def over_pcie(rules: Sequence[Rule], around: Circumstances) -> float:
+    if not rules or not rules[0].over_pcie or around.linked is None:
+        return 0.0
+    if around.linked:
+        return LINKED if rules[0].over_pcie == "between GPUs" else 0.0
+    return UNLINKED if (around.gpus or 0) > 1 else 0.0
 
 
 def _is_private(change: Folded) -> bool:
@@ -174,3 +207,13 @@ def _was_lost(change: Folded) -> bool:
     sides = (change.first.before, change.first.after)
     last = [side.last for side in sides if isinstance(side, Unsteady)]
     return change.first.pattern[-1:] == (None,) and any(isinstance(value, Gap) for value in last)
+
+
+def _is_of_one_version(change: Folded) -> bool:
+    """Where the version changed, too, they follow it."""
+    names = change.first.names
+    return (
+        change.first.key.area == "libraries"
+        and names[:1] == ("packages",)
+        and names[2:3] in (("record",), ("modified",))
+    )

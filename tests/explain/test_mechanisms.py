@@ -164,6 +164,16 @@ def test_what_can_end_a_run_reaches_its_completion_and_nothing_else_does() -> No
     assert [one.name for one in rules() if (one.breaks != "never") is not ("completion" in phases_of(one))] == []
 
 
+def test_what_mostly_goes_one_way_has_a_way() -> None:
+    assert [one.name for one in rules() if one.mostly and one.way == "either" and not one.best] == []
+
+
+def test_what_goes_over_pcie_moves_what_does() -> None:
+    over = [one for one in rules() if one.over_pcie]
+    assert [one.name for one in over if not {*one.moves} & {"pcie link", "collective", "availability"}] == []
+    assert {one.over_pcie for one in over} == {"between GPUs", "all"}
+
+
 def test_usual_effects_are_ratios_of_one_or_more() -> None:
     told = [(one.name, one.usual) for one in rules() if one.usual]
     assert [(name, usual) for name, usual in told if not 1 <= usual[0] <= usual[1]] == []

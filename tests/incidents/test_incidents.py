@@ -17,11 +17,12 @@ from benchmarks.incidents.surroundings import scene
 from fingerprint.diff.compare import compare
 
 FLOORS = {
-    "strong_top1": 0.83, "strong_top3": 0.96, "all_top1": 0.72, "all_top3": 0.94,
+    "strong_top1": 0.87, "strong_top3": 0.96, "all_top1": 0.79, "all_top3": 0.94,
     "null_abstains": 0.87, "removed_abstains": 0.98, "decisive_shown": 0.6,
 }  # fmt: skip
 """May only rise while the rows stay: two pairs below what one drift of each row reaches today, as a rule that is new
 draws other drifts."""
+ASKED = {"strong_top1": 0.9, "strong_top3": 0.97, "null_abstains": 0.95, "removed_abstains": 0.95}
 OF_THREE = {"versions": 0.85, "variables": 0.8, "arguments": 0.75, "GPUs": 0.8}
 """Of strong rows by what their triggers are, among the first three."""
 CEILINGS = {"drift_likely": 0.02, "blind_likely": 0.0}
@@ -42,6 +43,14 @@ def test_no_score_falls_below_what_was_reached(played: Sequence[Answer]) -> None
     fallen = {name: shares[name] for name, floor in FLOORS.items() if shares[name] < floor}
     risen = {name: shares[name] for name, ceiling in CEILINGS.items() if shares[name] > ceiling}
     assert (fallen, risen) == ({}, {})
+
+
+@pytest.mark.long
+def test_over_twenty_drifts_of_each_row_all_that_is_asked_for_is_reached() -> None:
+    found = scores(tuple(answers(20)))
+    shares = {name: getattr(found, name).share for name in (*ASKED, *CEILINGS)}
+    assert {name: shares[name] for name, floor in ASKED.items() if shares[name] < floor} == {}
+    assert (shares["drift_likely"], shares["blind_likely"]) == (0, 0)
 
 
 def test_a_trigger_is_near_the_top_whatever_kind_of_state_it_is(played: Sequence[Answer]) -> None:

@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
         moves=("collective", "pcie link", "availability"),
         best=("off", "pt"),
         between=True,
+        over_pcie="between GPUs",
         breaks="often",
         usual=(1.3, 2.6),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node", "process/*/env/NCCL_P2P_DISABLE"),

@@ -36,8 +36,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="nccl-peer-access",
-        sees=env("NCCL_P2P_DISABLE NCCL_SHM_DISABLE NCCL_MNNVL_ENABLE NCCL_IGNORE_DISABLED_P2P"),
+        sees=env("NCCL_P2P_DISABLE NCCL_SHM_DISABLE"),
         moves=("collective", "nvlink", "pcie link"),
+        best=("absent", "0"),
+        mostly=True,
         binds=REROUTED,
         between=True,
         breaks="often",
@@ -55,7 +57,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="nccl-peer-distance",
-        sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_LEGACY_CUDA_REGISTER"),
+        sees=env("NCCL_P2P_* NCCL_SHM_* NCCL_MNNVL_* NCCL_IGNORE_DISABLED_P2P NCCL_LEGACY_CUDA_REGISTER"),
         moves=("collective", "nvlink", "pcie link"),
         binds=REROUTED,
         between=True,

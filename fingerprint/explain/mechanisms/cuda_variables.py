@@ -32,22 +32,33 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="blocking-launches",
+        sees=env("CUDA_LAUNCH_BLOCKING HIP_LAUNCH_BLOCKING AMD_SERIALIZE_KERNEL AMD_SERIALIZE_COPY"),
+        moves=("launch latency", "kernel choice"),
+        best=("absent", "0"),
+        mostly=True,
+        breaks="seldom",
+        usual=(1.05, 2.5),
+        why="Each launch waits for its kernel: host and GPU work in turn, and collectives that wait for each other can "
+        "stop for good. Left over from a search for an error; now and then it hides a race, and the run comes through.",
+        confirm="Unset it, then the same run; gaps between kernels in a trace of one step",
+        sources=(_CUDA, _TORCH_CUDA, "https://github.com/NVIDIA/nccl/issues/750"),
+    ),
+    Rule(
         name="kernel-launch",
         sees=env(
-            "CUDA_LAUNCH_BLOCKING CUDA_DEVICE_MAX_CONNECTIONS CUDA_SCALE_LAUNCH_QUEUES CUDA_DEVICE_WAITS_ON_EXCEPTION"
-            " CUDA_GRAPHS_USE_NODE_PRIORITY HIP_LAUNCH_BLOCKING AMD_SERIALIZE_* GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
+            "CUDA_DEVICE_MAX_CONNECTIONS CUDA_SCALE_LAUNCH_QUEUES CUDA_DEVICE_WAITS_ON_EXCEPTION"
+            " CUDA_GRAPHS_USE_NODE_PRIORITY GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
         ),
         moves=("launch latency", "kernel choice"),
         breaks="seldom",
         usual=(1.05, 2.5),
-        why="Whether a launch waits for the kernel, and how many streams have queues of their own: with blocking "
-        "launches host and GPU work in turn, and collectives that wait for each other can stop for good; one queue for "
-        "all orders kernels against each other, for which some training sets it and from which other training suffers.",
+        why="How many streams have queues of their own: one queue for all orders kernels against each other, for which "
+        "some training sets it and from which other training suffers.",
         confirm="Unset it, then the same run; gaps between kernels in a trace of one step",
         sources=(
             _CUDA,
             _TORCH_CUDA,
-            "https://github.com/NVIDIA/nccl/issues/750",
             "https://github.com/sgl-project/sglang/pull/1113",
         ),
     ),
@@ -91,6 +102,7 @@ RULES: tuple[Rule, ...] = (
         name="injected-tools",
         sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* CUDA_ENABLE_COREDUMP* CUDA_*COREDUMP* ROCP_*"),
         moves=("launch latency", "host memory"),
+        best=("absent",),
         usual=(1.02, 2.0),
         why="A profiler, tracer or debugger that is loaded into the process pays at every launch and copy.",
         confirm="Start without it",

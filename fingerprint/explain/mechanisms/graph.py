@@ -101,10 +101,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     way        of the value: `more helps` where a larger one means more of the resource; `either`: both are on record
     best       the values of a word with which the resource is at its best, `present` and `absent` for an item: who goes
                from one of these to another value loses
+    mostly     of way and best: the other way is on record as well, and rare
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
+    over_pcie  what of it goes over PCIe: `between GPUs` all that counts, `all` copies between host and GPU as well
     members    areas that tell what the value stands for: an image's packages. Where these were read in both runs, they
                are compared themselves, and the value is looked through
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
@@ -128,10 +130,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[Resource, ...]
     way: Way = "either"
     best: tuple[str, ...] = ()
+    mostly: bool = False
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
     between: bool = False
+    over_pcie: Literal["", "between GPUs", "all"] = ""
     members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
     breaks: Literal["never", "seldom", "often"] = "never"

@@ -109,6 +109,18 @@ RULES: tuple[Rule, ...] = (
         sources=(LLAMA, SGLANG, "https://github.com/ollama/ollama/pull/6484"),
     ),
     Rule(
+        name="no-overlap",
+        sees=flag("--disable-overlap-schedule --no-async-scheduling --disable-async-output-proc"),
+        moves=("cpu time", "wake latency", "launch latency"),
+        best=("absent",),
+        mostly=True,
+        phases=_HOST,
+        why="The host prepares the next step only when the GPU has done this one: each step waits for scheduling, "
+        "sampling and sending, and a slow CPU shows in full.",
+        confirm="The same start without the flag; gaps between two steps in a trace of either run",
+        sources=(VLLM, SGLANG),
+    ),
+    Rule(
         name="steps-on-the-host",
         sees=flag(
             "--async-scheduling --no-async-scheduling --disable-overlap-schedule --*batch-overlap --enable-dbo"

@@ -57,12 +57,13 @@ RULES: tuple[Rule, ...] = (
         "them came out worse under 3.6 (707 to 390 tok/s), another took a single warp for small batches. It comes "
         "along with torch, and the files in which engines keep what they tuned are of one release of it.",
         confirm=f"{_SWAP}, with the same torch; a profile of one step names the kernels",
-        confirmed=5,
+        confirmed=6,
         sources=(
             "https://github.com/vllm-project/vllm/issues/43153",
             "https://github.com/sgl-project/sglang/pull/24281",
             "https://github.com/vllm-project/vllm/pull/39236",
             "https://github.com/sgl-project/sglang/pull/2611",
+            "https://github.com/SemiAnalysisAI/InferenceX/pull/854",
             "https://github.com/intel/torch-xpu-ops/issues/4074",
         ),
     ),

@@ -138,11 +138,27 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/limits/nofile",),
         moves=("availability",),
         way="more helps",
-        phases=("start-up", "host latency", "any work"),
+        phases=("completion",),
         breaks="often",
+        why="A descriptor a connection, a mapped weight file, a shared-memory segment: loaders of many workers ended "
+        "with `Too many open files`.",
+        confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",
+        confirmed=2,
+        sources=(
+            "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
+            "https://github.com/pytorch/pytorch/issues/137695",
+        ),
+    ),
+    Rule(
+        name="open-connections",
+        sees=("process/*/limits/nofile",),
+        moves=("availability",),
+        way="more helps",
+        mostly=True,
+        phases=("start-up", "host latency", "any work"),
         usual=(1.05, 20.0),
-        why="A descriptor a connection, a mapped weight file, a shared-memory segment: a client of a thousand requests "
-        "at once completed a tenth of them under 1024, and loaders of many workers ended with `Too many open files`.",
+        why="A client of a thousand requests at once completed a tenth of them under 1024 descriptors. With many "
+        "millions, programs that close all they might have open spend seconds on each start of a child.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",
         confirmed=2,
         sources=(

@@ -75,9 +75,25 @@ RULES: tuple[Rule, ...] = (
         sources=(VLLM, SGLANG, TRTLLM, LLAMA),
     ),
     Rule(
+        name="no-custom-all-reduce",
+        sees=flag("--disable-custom-all-reduce"),
+        moves=("collective",),
+        best=("absent",),
+        mostly=True,
+        between=True,
+        breaks="seldom",
+        usual=(1.02, 1.6),
+        beside=("gpu/*/peers/*/p2p_read", "gpu/*/nvlink/active"),
+        why="An engine reduces small tensors by kernels of its own where GPUs reach each other directly, else by NCCL: "
+        "two a layer, bound by latency; 171.8 against 182.8 tok/s. Where peers only seem to reach each other it is the "
+        "flag that lets the engine start.",
+        confirm="The log says which all-reduce is on or why not; the same start without the flag",
+        sources=(SGLANG, "https://github.com/syv-ai/qwen38-27b-rtx3090/issues/159"),
+    ),
+    Rule(
         name="all-reduce-flags",
         sees=flag(
-            "--disable-custom-all-reduce --*all-reduce* --*allreduce* --enable-nccl-* --enable-*symm-mem"
+            "--*all-reduce* --*allreduce* --enable-nccl-* --enable-*symm-mem"
             " --enable-mscclpp --enable-quant-communications --*all2all* --*a2a* --deepep* --dcp-comm-backend"
             " --enable-p2p-check --pre-warm-nccl --disable-nccl-*"
         ),
@@ -137,24 +153,43 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        name="graphs-and-eager",
-        sees=flag(
-            "--enforce-eager --*cuda-graph* --*cudagraph* --compilation-config -cc -O* --optimization-level"
-            " --performance-mode --debug-cuda-graph"
-        ),
+        name="no-graphs",
+        sees=flag("--enforce-eager --disable-cuda-graph --disable-decode-cuda-graph"),
         moves=("launch latency", "kernel choice", "gpu memory"),
+        best=("absent",),
+        mostly=True,
         phases=_STEPS,
         usual=(1.2, 6.0),
         beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
         why="A captured step is one launch, an eager one hundreds, each of them work for a CPU: 46 to 11 tok/s without "
-        "graphs, 1.2 to 6x on record. Only batch sizes that were captured have one, and verification may have none; "
-        "one machine was faster without.",
-        confirm="The log tells which sizes were captured; trace one decode and one verify step in both runs",
+        "graphs, 1.2 to 6x on record. The start is shorter, and the cache has the memory of the graphs; one machine "
+        "was faster without.",
+        confirm="The same start without the flag; trace one decode step in both runs",
         confirmed=3,
         sources=(
             VLLM,
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/5",
+            "https://github.com/sgl-project/sglang/pull/24047",
+        ),
+    ),
+    Rule(
+        name="graphs-and-eager",
+        sees=flag(
+            "--*cuda-graph* --*cudagraph* --compilation-config -cc -O* --optimization-level --performance-mode"
+            " --debug-cuda-graph"
+        ),
+        moves=("launch latency", "kernel choice", "gpu memory"),
+        phases=_STEPS,
+        usual=(1.2, 6.0),
+        beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
+        why="A captured step is one launch, an eager one hundreds, each of them work for a CPU: 1.2 to 6x on record. "
+        "Only batch sizes that were captured have one, and verification may have none.",
+        confirm="The log tells which sizes were captured; trace one decode and one verify step in both runs",
+        confirmed=3,
+        sources=(
+            VLLM,
+            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
             "https://github.com/sgl-project/sglang/pull/24047",
             "https://github.com/vllm-project/vllm/issues/49370",
             "https://github.com/vllm-project/vllm/issues/54677",
@@ -254,6 +289,19 @@ RULES: tuple[Rule, ...] = (
             SGLANG,
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
         ),
+    ),
+    Rule(
+        name="no-prefix-caching",
+        sees=flag("--disable-radix-cache --no-enable-prefix-caching --disable-chunked-prefix-cache --no-cache-prompt"),
+        moves=("workload", "gpu memory"),
+        best=("absent",),
+        mostly=True,
+        phases=("prefill", "decode step", "host latency", "any work"),
+        usual=(1.02, 2.3),
+        why="Every prompt is computed whole, also what was seen before: identical prompts of a benchmark cost next to "
+        "nothing with the cache, 1.86 to 2.3x in one sweep. Prompts that are all new only lose the search for them.",
+        confirm="Hit rate of the cache in the engine's metrics; measure with prompts that are new",
+        sources=(VLLM, SGLANG, "https://github.com/vllm-project/vllm/issues/54227"),
     ),
     Rule(
         name="prefix-caching",

@@ -186,6 +186,19 @@ RULES: tuple[Rule, ...] = (
         sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     ),
     Rule(
+        name="kernel-cache-off",
+        sees=env("CUDA_CACHE_DISABLE TORCHINDUCTOR_FORCE_DISABLE_CACHES VLLM_DISABLE_COMPILE_CACHE"),
+        moves=("kernel choice", "storage"),
+        best=("absent", "0"),
+        mostly=True,
+        phases=("start-up", "any work"),
+        usual=(1.05, 5.0),
+        why="What was compiled is thrown away: each start compiles and tunes anew, and the draw of the tuning is "
+        "another one each time (+-15 %). Where the cache held something wrong or lay on a slow disk, it is better off.",
+        confirm="Unset it, and compare the second starts",
+        sources=("https://github.com/vllm-project/vllm/pull/24605",),
+    ),
+    Rule(
         name="cache-folders",
         sees=env(
             "HOME TMPDIR XDG_CACHE_HOME TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR TRITON_HOME CUDA_CACHE_*"

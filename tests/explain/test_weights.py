@@ -1,0 +1,131 @@
+"""What a suspect's score is made of."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fingerprint.explain import explain
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances
+from fingerprint.explain.contract import Suspect
+from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.weights import (
+    ABOUT_AS_FAR,
+    LINKED,
+    ONE_VERSION,
+    PER_HALVING,
+    RAN_OUT,
+    RARELY,
+    TOO_FAR,
+    TOO_LITTLE,
+    UNLINKED,
+    over_pcie,
+    size,
+)
+from fingerprint.metrics import Metric
+from fingerprint.runs.record import AnyRecord, Measured
+from fingerprint.runs.record import Process as Recorded
+from fingerprint.snapshot import reading_of
+from probes.kit.facts import Map
+from probes.libraries.sections import Libraries, Modified, Package
+from probes.process import Process
+from tests.explain.subjects import START, subject
+from tests.report.cases import metric
+
+
+def rule(usual: tuple[float, float] | None = None, **more: object) -> Rule:
+    return Rule(name="r", sees=("*",), moves=("sm clock",), why="", confirm="", usual=usual, **more)  # type: ignore[arg-type]
+
+
+def decode(*values: float) -> Measured:
+    return Measured(at=START, metric=Metric("decode_ms", "ms", "lower", values, "test"))
+
+
+def ended(status: float) -> Measured:
+    return Measured(at=START, metric=Metric("exit_status", "", "lower", (status,), "test"))
+
+
+def only(a: Process, b: Process, *metrics: Sequence[AnyRecord]) -> Suspect:
+    (found,) = explain(subject("A", None, a, *metrics[0]), subject("B", None, b, *metrics[1])).suspects
+    return found
+
+
+SLOWER = [decode(11.0, 11.1, 10.9)], [decode(15.0, 15.1, 14.9)]
+FASTER = SLOWER[::-1]
+
+
+@pytest.mark.parametrize(("metrics", "part"), [(SLOWER, None), (FASTER, RARELY)])
+def test_what_mostly_makes_slower_counts_less_where_it_got_faster(
+    metrics: tuple[Sequence[AnyRecord], Sequence[AnyRecord]], part: float | None
+) -> None:
+    """It is no proof against it: one machine was faster without graphs."""
+    found = only(Process(flags=Map({})), Process(flags=Map({"--enforce-eager": ()})), *metrics)
+    assert found.parts.get("rarely") == part
+    assert found.against == ()
+
+
+def test_what_always_makes_slower_cannot_have_made_faster() -> None:
+    found = only(Process(seccomp="off"), Process(seccomp="filter x 1"), *FASTER)
+    assert "rarely" not in found.parts
+    assert "should have made decode_ms worse" in found.against[0].says
+
+
+@pytest.mark.parametrize(("before", "after", "part"), [(1024, 131072, RAN_OUT), (131072, 1024, None)])
+def test_the_run_that_did_not_end_well_had_less_of_what_runs_out(before: int, after: int, part: float | None) -> None:
+    a, b = (Process(limits=Map({"nofile": (soft, 1048576)})) for soft in (before, after))
+    found = only(a, b, [ended(1)], [ended(0)])
+    assert found.parts.get("ran out") == part
+    assert bool(found.against) is (part is None)
+
+
+def test_another_wheel_of_one_version_and_an_edited_file_are_somebodys_doing() -> None:
+    def read(**told: object) -> Recorded:
+        found = Libraries(packages=Map({"vllm": Package(version="0.11.0", **told)}))  # type: ignore[arg-type]
+        return Recorded(at=START, area="libraries", target="main", reading=reading_of(found))
+
+    for a, b in (
+        (read(record="a"), read(record="b")),
+        (read(modified=Modified(digest="clean")), read(modified=Modified(digest="1f"))),
+    ):
+        (found,) = explain(subject("A", None, None, *SLOWER[0], a), subject("B", None, None, *SLOWER[1], b)).suspects
+        assert found.parts["one version"] == ONE_VERSION
+
+
+@pytest.mark.parametrize(
+    ("around", "between", "every"),
+    [
+        (UNKNOWN, 0, 0),
+        (Circumstances(linked=True, gpus=8), LINKED, 0),
+        (Circumstances(linked=False, gpus=2), UNLINKED, UNLINKED),
+        (Circumstances(linked=False, gpus=1), 0, 0),
+    ],
+)
+def test_what_goes_over_pcie_counts_by_whether_nvlink_is_there(
+    around: Circumstances, between: float, every: float
+) -> None:
+    assert over_pcie([rule(over_pcie="between GPUs")], around) == between
+    assert over_pcie([rule(over_pcie="all")], around) == every
+    assert over_pcie([rule()], around) == over_pcie([], around) == 0
+
+
+def moved(ratio: float, usual: tuple[float, float]) -> float:
+    return size([rule(usual)], metric("decode_ms", "worse", 10, 10 * ratio, unit="ms"), UNKNOWN)
+
+
+def test_a_narrow_mechanism_that_moves_numbers_just_so_far_stands_before_a_wide_one() -> None:
+    assert moved(1.3, (1.2, 1.5)) > moved(1.3, (1.02, 10)) > 0
+    assert size([rule()], metric("decode_ms", "worse", 10, 13, unit="ms"), UNKNOWN) == 0, "nobody tells how far"
+
+
+def test_less_and_more_than_usual_speak_against_it_by_how_much() -> None:
+    assert moved(1.05, (1.1025, 2)) == pytest.approx(PER_HALVING)
+    assert moved(3.0, (1.1, 2)) < 0 < moved(2.1, (1.1, 2)), "about as far is far enough"
+
+
+@given(st.floats(1.001, 1000), st.floats(1.001, 3), st.floats(1.001, 50))
+def test_it_is_the_same_either_way_and_never_without_end(ratio: float, least: float, width: float) -> None:
+    usual = (least, least * width)
+    assume(all(abs(ratio / edge - 1) > 1e-6 for edge in (*usual, usual[1] * ABOUT_AS_FAR)))
+    assert moved(ratio, usual) == pytest.approx(moved(1 / ratio, usual))
+    assert min(TOO_FAR, TOO_LITTLE) <= moved(ratio, usual) <= 0.05
