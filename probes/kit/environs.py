@@ -31,24 +31,23 @@ class Environs:
     """Those that were read whole are kept, for who has none any more when asked again and whose memory may not be
     read."""
 
-    def __init__(self, attempt: Try, variables: Callable[[str], Variables]) -> None:
+    def __init__(self, variables: Callable[[str], Variables]) -> None:
         """variables: of the text of an environment, redacted."""
-        self._try = attempt
         self._variables = variables
         self._kept: dict[int, tuple[object, Variables]] = {}
 
-    def of(self, pid: int) -> Seen[Variables]:
-        text = self._try(f"/proc/{pid}/environ", lambda path: whole(path, CAP))
-        return then(text, lambda told: self._whole(pid, self._variables(told), is_empty=not told))
+    def of(self, pid: int, attempt: Try) -> Seen[Variables]:
+        text = attempt(f"/proc/{pid}/environ", lambda path: whole(path, CAP))
+        if text == "":  # also for a moment while it becomes another program
+            return self._variables("")
+        return then(text, lambda told: self._whole(pid, self._variables(told), attempt))
 
-    def _whole(self, pid: int, found: Variables, *, is_empty: bool) -> Seen[Variables]:
-        if is_empty:  # also for a moment while it becomes another program
-            return found
-        incarnation = self._incarnation(pid)
+    def _whole(self, pid: int, found: Variables, attempt: Try) -> Seen[Variables]:
+        incarnation = _incarnation(pid, attempt)
         if found.items:
             self._keep(pid, incarnation, found)
             return found
-        now = self._try(f"/proc/{pid}", _moved)
+        now = attempt(f"/proc/{pid}", _moved)
         if not isinstance(now, Gap):
             return self._variables(now)
         before, kept = self._kept.get(pid, (None, found))
@@ -62,11 +61,12 @@ class Environs:
         if len(self._kept) > MOST:
             del self._kept[next(iter(self._kept))]
 
-    def _incarnation(self, pid: int) -> object:
-        """The process, by its start, and the program that it runs: another one has another environment."""
-        stat = self._try(f"/proc/{pid}/stat", lambda path: whole(path, CAP))
-        started = then(stat, lambda text: text.rpartition(")")[2].split()[19])
-        return started, self._try(f"/proc/{pid}/exe", lambda path: os.stat(path)[1:3])
+
+def _incarnation(pid: int, attempt: Try) -> object:
+    """The process, by its start, and the program that it runs: another one has another environment."""
+    stat = attempt(f"/proc/{pid}/stat", lambda path: whole(path, CAP))
+    started = then(stat, lambda text: text.rpartition(")")[2].split()[19])
+    return started, attempt(f"/proc/{pid}/exe", lambda path: os.stat(path)[1:3])
 
 
 def _moved(folder: str) -> str:

@@ -72,7 +72,7 @@ class Host:
         self.options = nvml or Options()
         self._digests: dict[Identity, str] = {}
         self._told: dict[tuple[Identity, str], Any] = {}
-        self._environs = Environs(self._try, self.redactor.environ)
+        self._environs = Environs(self.redactor.environ)
 
     def within(self, pid: int) -> "Host":
         """The files as this process sees them: this host itself where it shares them with us and is ours.
@@ -161,7 +161,7 @@ class Host:
     def environ(self, pid: int) -> Seen[Map[Seen[str | Redacted]]]:
         """The environment as the process was started, private values redacted before anybody sees them. Of who wrote a
         title over it what it has now, or what was read before: see kit/environs.py."""
-        return self._ask("environ", f"/proc/{pid}/environ", lambda: self._environs.of(pid))
+        return self._ask("environ", f"/proc/{pid}/environ", lambda: self._environs.of(pid, self._try))
 
     def arguments(self, pid: int) -> Seen[tuple[str | Redacted, ...]]:
         """The argument vector, secrets redacted. An empty tuple for kernel threads and zombies."""

@@ -86,7 +86,7 @@ def test_who_may_not_read_its_memory_is_denied() -> None:
     def attempt(path: str, read: Callable[[str], Any]) -> Any:
         return Gap("denied") if path == "/proc/1" else "\0" * 9
 
-    assert Environs(attempt, Redactor(b"k").environ).of(1) == Gap("denied")
+    assert Environs(Redactor(b"k").environ).of(1, attempt) == Gap("denied")
 
 
 def test_what_is_no_process_of_our_kind_is_refused(tmp_path: Path) -> None:
