@@ -32,8 +32,8 @@ fingerprint diff run-A run-B --format html > diff.html""",
 @click.option("--metric", metavar="NAME", type=TEXT, help="Look at this metric alone.")
 @click.option("--vary", multiple=True, type=GLOB, help="A change that is intended; may be repeated.")
 @click.option(
-    "--exit-on", type=click.Choice(["any", "facts", "metrics", "nothing"]), default="any", show_default=True,
-    help="What sets exit status 1.",
+    "--exit-on", type=click.Choice(["any", "facts", "metrics", "worse", "nothing"]), default="any", show_default=True,
+    help="What sets exit status 1; worse: a metric that is, and none that is better.",
 )  # fmt: skip
 @output_format("text", "json", "markdown", "html")
 def command(

@@ -37,7 +37,7 @@ from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Samples
 from fingerprint.runs.run import Run
 
-ExitOn = Literal["any", "facts", "metrics", "nothing"]
+ExitOn = Literal["any", "facts", "metrics", "worse", "nothing"]
 FIRST = 3
 
 
@@ -171,6 +171,7 @@ def exit_status(diff: Diff, exit_on: ExitOn = "any") -> int:
     what went dark, came to light or cannot be compared: nobody saw it change.
     """
     facts = any(c.verdict in SEEN_TO_CHANGE and not c.context for c in diff.changes)
-    metrics = any(metric.verdict in ("worse", "better") for metric in diff.metrics)
-    wanted = {"any": facts or metrics, "facts": facts, "metrics": metrics, "nothing": False}
+    verdicts = {metric.verdict for metric in diff.metrics}
+    metrics, worse = bool(verdicts & {"worse", "better"}), "worse" in verdicts
+    wanted = {"any": facts or metrics, "facts": facts, "metrics": metrics, "worse": worse, "nothing": False}
     return int(wanted[exit_on])

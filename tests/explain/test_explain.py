@@ -191,11 +191,13 @@ def test_another_command_and_another_host_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("exit_on", "drift", "moved"), [("any", 1, 1), ("facts", 1, 0), ("metrics", 0, 1), ("nothing", 0, 0)]
+    ("exit_on", "drift", "moved", "better"),
+    [("any", 1, 1, 1), ("facts", 1, 0, 0), ("metrics", 0, 1, 1), ("worse", 0, 1, 0), ("nothing", 0, 0, 0)],
 )
-def test_exit_on_chooses_what_counts(exit_on: Any, drift: int, moved: int) -> None:
+def test_exit_on_chooses_what_counts(exit_on: Any, drift: int, moved: int, better: int) -> None:
     assert exit_status(explained(subject("A", Made(mode="a")), subject("B", Made(mode="b"))), exit_on) == drift
     assert exit_status(explained(wall("A", 4.0), wall("B", 9.0), STEADY), exit_on) == moved
+    assert exit_status(explained(wall("A", 9.0), wall("B", 4.0), STEADY), exit_on) == better
 
 
 def test_a_section_that_failed_is_not_known_with_its_reason_and_a_next_step() -> None:

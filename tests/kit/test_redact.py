@@ -254,7 +254,9 @@ def test_bytes_that_are_no_text_can_be_redacted() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", "_ SHLVL PWD SSH_CLIENT SLURM_JOB_ID INVOCATION_ID TERM WINDOWID HOSTNAME GITHUB_RUN_ID".split()
+    "name",
+    "_ SHLVL PWD SSH_CLIENT SLURM_JOB_ID INVOCATION_ID TERM WINDOWID HOSTNAME GITHUB_RUN_ID GITHUB_ENV"
+    " RUNNER_TEMP CI_JOB_TOKEN ACTIONS_RUNTIME_TOKEN".split(),
 )
 def test_identifiers_of_a_session_are_known(name: str) -> None:
     assert is_session(name)
