@@ -1,7 +1,7 @@
-"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--rows] [--json FILE]
+"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--held-out] [--rows] [--json FILE]
 
 Plays every incident back among drift, without its trigger, and those that nothing on a host tells; prints how often
-the answer was right. A row counts once for each seed.
+the answer was right. A row counts once for each seed. With --held-out the same of the rows that nothing was tuned to.
 """
 
 import argparse
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.incidents.rows import blind, incidents, outside
-from benchmarks.incidents.scores import Answer, Rate, Scores, answers, ranks, scores
+from benchmarks.incidents.rows import blind, held_out, incidents, outside
+from benchmarks.incidents.scores import Answer, Rate, Scores, answers, answers_held_out, ranks, scores
 
 _LINE = "{:<62} {:>7} {:>12} {:>8}"
 _RANKS = "{:<30} {:>14} {:>8} {:>12} {:>8} {:>10}"
@@ -32,14 +32,16 @@ ASKED: tuple[tuple[str, str, str], ...] = (
 
 def main() -> int:
     options = _options()
-    played = list(answers(options.seeds, options.half))
+    play = answers_held_out if options.held_out else answers
+    played = list(play(options.seeds, options.half))
     found = scores(played)
     print("\n".join(table(found)))
     print("\n".join(by_category(played)))
     print("\n".join(by_row(played, options.rows)))
-    print(_scope())
+    print(f"{len(held_out())} rows held out" if options.held_out else _scope())
     if options.json:
-        told = {"seeds": options.seeds, "half": options.half, "scores": found, "answers": played}
+        told = {"seeds": options.seeds, "half": options.half, "held_out": options.held_out}
+        told |= {"scores": found, "answers": played}
         Path(options.json).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 0
 
@@ -48,6 +50,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.incidents")
     parser.add_argument("--seeds", type=int, default=20, help="drifts of each row")
     parser.add_argument("--half", choices=("A", "B"), help="only these rows: tune on one half, check on the other")
+    parser.add_argument("--held-out", action="store_true", help="the rows that nothing was tuned to, and no other")
     parser.add_argument("--rows", action="store_true", help="every row, not only those that fail now and then")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, too")
     return parser.parse_args()

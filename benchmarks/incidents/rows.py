@@ -116,6 +116,12 @@ def incidents() -> tuple[Incident, ...]:
 
 
 @cache
+def held_out() -> tuple[Incident, ...]:
+    """Rows that nothing was tuned to. They lend their triggers to no row's drift: what is tuned must not know them."""
+    return tuple(_lines("held_out.jsonl", Incident))
+
+
+@cache
 def blind() -> tuple[Incident, ...]:
     """Rows whose cause nothing on the host tells: the client, inside the process, hidden, remote, another node."""
     return tuple(_lines("blind.jsonl", Incident))

@@ -9,7 +9,7 @@ import msgspec
 from benchmarks.incidents.drift import about, drift, share_that_leads
 from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.programs import OF_A_PROGRAM
-from benchmarks.incidents.rows import CATEGORIES, Half, Incident, Pair, blind, half_of, incidents
+from benchmarks.incidents.rows import CATEGORIES, Half, Incident, Pair, blind, half_of, held_out, incidents
 from fingerprint.explain import explain
 from fingerprint.explain.contract import Diff, Suspect
 
@@ -53,14 +53,23 @@ class Rate(msgspec.Struct, frozen=True):
 
 def answers(seeds: int, half: Half | None = None) -> Iterator[Answer]:
     """half: of the rows; None for all."""
-    for row in incidents():
+    yield from _of(incidents(), seeds, half)
+    for row in blind():
+        if half in (None, half_of(row.id)):
+            yield from (_played(row, "blind", seed) for seed in range(seeds))
+
+
+def answers_held_out(seeds: int, half: Half | None = None) -> Iterator[Answer]:
+    """As `answers`, of the rows that nothing was tuned to."""
+    yield from _of(held_out(), seeds, half)
+
+
+def _of(rows: Iterable[Incident], seeds: int, half: Half | None) -> Iterator[Answer]:
+    for row in rows:
         if half in (None, half_of(row.id)):
             for seed in range(seeds):
                 yield _played(row, "null" if row.null else "trigger", seed)
                 yield _played(row, "removed", seed)
-    for row in blind():
-        if half in (None, half_of(row.id)):
-            yield from (_played(row, "blind", seed) for seed in range(seeds))
 
 
 def _played(row: Incident, kind: str, seed: int) -> Answer:
