@@ -37,6 +37,8 @@ def below_llama_cpp(_size: int) -> Below:
 
 
 ENGINES = {"sglang": below_sglang, "vllm": below_vllm, "llama.cpp": below_llama_cpp}
+KEPT: list = []  # type: ignore[type-arg]
+"""What a process moves its variables to must stay."""
 SIZES = ("--tp", "--tensor-parallel-size")
 
 
@@ -91,15 +93,23 @@ def bind() -> None:
 
 
 def entitle(title: str) -> None:
-    """As setproctitle: over the arguments where the kernel keeps them, and the first 15 bytes as the name (prctl(2),
-    PR_SET_NAME)."""
+    """As setproctitle 1.3.8: the variables are copied, and the title stands over arguments and environment where the
+    kernel keeps them; its first 15 bytes are the name (prctl(2), PR_SET_NAME)."""
     with open("/proc/self/stat") as file:
         fields = file.read().rpartition(")")[2].split()
-    begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, fields 48 and 49 of proc_pid_stat(5)
+    begin, end = int(fields[45]), int(fields[48])  # arg_start and env_end, fields 48 and 51 of proc_pid_stat(5)
     text = title.encode()
     assert len(text) < end - begin
+    move_variables()
     ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
     ctypes.CDLL(None).prctl(15, text[:15], 0, 0, 0)
+
+
+def move_variables() -> None:
+    KEPT.extend(ctypes.create_string_buffer(b"=".join(pair)) for pair in os.environb.items())
+    table = (ctypes.c_void_p * (len(KEPT) + 1))(*map(ctypes.addressof, KEPT))
+    KEPT.append(table)
+    ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ").value = ctypes.addressof(table)
 
 
 def serve(engine: str, words: "list[str]") -> None:
