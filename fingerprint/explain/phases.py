@@ -44,6 +44,7 @@ _RESOURCES: tuple[tuple[str, frozenset[Resource]], ...] = (
     (r"syscall", frozenset(("system calls",))),
     (r"disk|read_|write_|fio|iops", frozenset(("storage", "page cache"))),
     (r"stream|membw|memory_bandwidth", frozenset(("host memory bandwidth", "gpu memory bandwidth"))),
+    (r"memory|vram|(^|_)(mem|rss|heap)(_|$)", frozenset(("gpu memory", "host memory"))),
 )
 
 
