@@ -68,6 +68,8 @@ AGAINST = -0.2
 UNTOLD = (1.0, 2.0)
 """Taken as the usual effect of a mechanism of which nobody tells one."""
 ABOUT_AS_FAR = 1.1
+STILL = 0.01
+"""As logarithms: a number that moved less tells nothing of what moved it."""
 CLOSE, WIDE = 0.05, 20.0
 """Of a mechanism that moves numbers just so far, as this one was moved; less the wider its usual effect is."""
 PER_DOUBLING, TOO_FAR = -0.1, -0.25
@@ -162,7 +164,7 @@ def _ended(metric: MetricChange | None) -> bool:
 def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
     """How far the number moved beside what the mechanism usually does, by the rule that suits best. A number that is
     named after what it moves goes twice as far, as logarithms, and a share of it however far it likes."""
-    if metric is None or not metric.ratio or metric.ratio <= 0 or metric.ratio == 1 or _ended(metric):
+    if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric) or abs(log(metric.ratio)) < STILL:
         return 0.0
     of_itself = named(rules, metric, around) == NAMED
     if of_itself and metric.unit == "%":
@@ -174,7 +176,7 @@ def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstanc
 
 def _fits(moved: float, least: float, most: float) -> float:
     """All as logarithms."""
-    if moved > most + log(ABOUT_AS_FAR):
+    if moved > most * ABOUT_AS_FAR:
         return max(TOO_FAR, PER_DOUBLING * (moved - most) / log(2))
     if moved < least:
         return max(TOO_LITTLE, PER_HALVING * log(least / moved) / log(2))

@@ -118,6 +118,11 @@ def test_a_narrow_mechanism_that_moves_numbers_just_so_far_stands_before_a_wide_
     assert size([rule()], metric("decode_ms", "worse", 10, 13, unit="ms"), UNKNOWN) == 0, "nobody tells how far"
 
 
+def test_a_number_that_stands_still_and_a_mechanism_that_moves_none_tell_nothing_of_each_other() -> None:
+    assert moved(1.004, (1.08, 45)) == moved(1.004, (1.0, 1.0)) == 0
+    assert moved(1.05, (1.0, 1.0)) <= 0, "an address moves no number, however little that moved"
+
+
 def test_less_and_more_than_usual_speak_against_it_by_how_much() -> None:
     assert moved(1.05, (1.1025, 2)) == pytest.approx(PER_HALVING)
     assert moved(3.0, (1.1, 2)) < 0 < moved(2.1, (1.1, 2)), "about as far is far enough"
@@ -126,6 +131,6 @@ def test_less_and_more_than_usual_speak_against_it_by_how_much() -> None:
 @given(st.floats(1.001, 1000), st.floats(1.001, 3), st.floats(1.001, 50))
 def test_it_is_the_same_either_way_and_never_without_end(ratio: float, least: float, width: float) -> None:
     usual = (least, least * width)
-    assume(all(abs(ratio / edge - 1) > 1e-6 for edge in (*usual, usual[1] * ABOUT_AS_FAR)))
+    assume(all(abs(ratio / edge - 1) > 1e-6 for edge in (*usual, usual[1] ** ABOUT_AS_FAR, 1.01, 1 / 1.01)))
     assert moved(ratio, usual) == pytest.approx(moved(1 / ratio, usual))
     assert min(TOO_FAR, TOO_LITTLE) <= moved(ratio, usual) <= 0.05
