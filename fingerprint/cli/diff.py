@@ -33,7 +33,7 @@ fingerprint diff run-A run-B --format html > diff.html""",
 @click.option("--vary", multiple=True, type=GLOB, help="A change that is intended; may be repeated.")
 @click.option(
     "--exit-on", type=click.Choice(["any", "facts", "metrics", "worse", "nothing"]), default="any", show_default=True,
-    help="What sets exit status 1; worse: a metric that is, and none that is better.",
+    help="What sets exit status 1; with worse a metric that got better sets none.",
 )  # fmt: skip
 @output_format("text", "json", "markdown", "html")
 def command(
