@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from probes.kit.facts import Gap, Redacted, Seen, seen_or, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, found, is_file, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
 from probes.kit.processes import stat
 
 _VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
+_NO_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")  # what a Host makes of such a byte
 _WITH_VALUE = "WX"  # the rest of the word, else the next one, is their value
 _LAST = "cm"  # what follows is the program's
 _MOST_ABOVE = 4  # an engine's core has workers below it, and is below the launcher
@@ -72,6 +73,19 @@ def switches(argv: Sequence[str | Redacted]) -> frozenset[str]:
                     next(words, None)
                 break
     return frozenset(letters)
+
+
+def of_folders(environ: Seen[Map[Seen[str | Redacted]]], name: str) -> Seen[str]:
+    """A variable whose value is one folder or several; empty where it is not set. `not_observable` where they cannot be
+    looked into."""
+    if isinstance(environ, Gap):
+        return environ
+    value = environ.items.get(name, "")
+    if isinstance(value, Redacted):
+        return Gap("not_observable", f"{name} holds what looks like a secret and was redacted")
+    if isinstance(value, str) and _NO_UTF8.search(value):
+        return Gap("not_observable", f"{name} is no UTF-8")
+    return value
 
 
 def path_folders(value: str, cwd: Seen[str]) -> tuple[str, ...]:

@@ -1,30 +1,32 @@
 """Where a Python looks for what it imports, in its own order, told from outside (CPython's getpath.py and site.py)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, is_file, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
-from probes.kit.pythons import environment, path_folders, switches, untitled, version
+from probes.kit.pythons import environment, of_folders, path_folders, switches, untitled, version
 from probes.libraries.sections import Text
 
 _SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
+_PLACING = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "HOME")
 _DEBIAN = "/usr/lib/python3/dist-packages"  # Debian's site.py, for the prefix /usr
 
 
 class Started(NamedTuple):
     """What decides it: the resolved executable, and what the process was given, or an ancestor where a title hides it.
-    variables: those in clear. names: of all variables."""
+    variables: those in clear. names: of all variables. untold: by name, why one that says where to look is not told."""
 
     executable: str
     argv: tuple[Text, ...]
     cwd: Seen[str]
     variables: "dict[str, str]"
     names: tuple[str, ...] = ()
+    untold: Mapping[str, Gap] = {}
 
 
 class Folder(NamedTuple):
@@ -37,11 +39,12 @@ class Folder(NamedTuple):
 
 class Python(NamedTuple):
     """prefix: sys.prefix. folders: what stands on the path before any .pth file is read; the standard library is not
-    among them, which holds no distributions."""
+    among them, which holds no distributions. untold: why some may be missing."""
 
     prefix: Seen[str]
     version: Seen[str]
     folders: Seen[tuple[Folder, ...]]
+    untold: Gap | None = None
 
 
 def started(host: Host, pid: int) -> Seen[Started]:
@@ -57,12 +60,17 @@ def started(host: Host, pid: int) -> Seen[Started]:
         return Gap("absent", "the program is no Python")
     names = () if isinstance(environ, Gap) else tuple(environ.items)
     started_with = then(argv, lambda words: untitled(host, pid, executable, words))
-    return then(started_with, lambda words: Started(path, words, cwd, _in_clear(environ), names))
+    return then(started_with, lambda words: Started(path, words, cwd, _in_clear(environ), names, _untold(environ)))
 
 
 def _in_clear(environ: Seen[Map[Seen[Text]]]) -> dict[str, str]:
     items = {} if isinstance(environ, Gap) else environ.items
     return {name: value for name, value in items.items() if isinstance(value, str)}
+
+
+def _untold(environ: Seen[Map[Seen[Text]]]) -> dict[str, Gap]:
+    told = {name: of_folders(environ, name) for name in _PLACING}
+    return {name: value for name, value in told.items() if isinstance(value, Gap)}
 
 
 def python(host: Host, how: Started) -> Python:
@@ -98,7 +106,11 @@ class _Layout:
         release = self._release
         if isinstance(release, Gap) and not isinstance(names, Gap):
             release = names[0].partition("3.")[1] + names[0].partition("3.")[2].rstrip("t")
-        return Python(self._prefix, release, folders)
+        return Python(self._prefix, release, folders, self._untold())
+
+    def _untold(self) -> Gap | None:
+        ignored = "PYTHON" if self._ignores_variables else "-"
+        return next((gap for name, gap in self._how.untold.items() if not name.startswith(ignored)), None)
 
     def _lib_names(self) -> Seen[tuple[str, ...]]:
         """`python3.11` as the folders below lib are called. Of a free-threaded build `python3.13t`."""

@@ -60,7 +60,7 @@ def _of(host: Host, told: Python, before: Sequence[Folder], variables: Callable[
     return Libraries(
         environment=told.prefix,
         python=told.version,
-        folders=tuple(below(folder.path) for folder in searched.folders),
+        folders=told.untold or tuple(below(folder.path) for folder in searched.folders),
         packages=Map({name: _package(host, checker, one) for name, one in first.items()}),
         origins=Map({name: one for name, one in origins.items() if one}),
         shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),

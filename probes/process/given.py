@@ -9,6 +9,7 @@ from probes.kit.facts import Gap, Seen, then
 from probes.kit.filepaths import absolute, found, real
 from probes.kit.git import committed
 from probes.kit.host import Host
+from probes.kit.pythons import of_folders
 from probes.process.program import Started, described, first
 from probes.process.reading import granted, places
 from probes.process.sections import Git, Process
@@ -43,7 +44,8 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
     argv, cwd = [_as_read(word) for word in argv], _as_read(cwd)
     env = {_as_read(name): _as_read(value) for name, value in env.items()}
     search = env.get("PATH", "/bin:/usr/bin")
-    variables = sorted_variables(host.redactor.environment(env))
+    environ = host.redactor.environment(env)
+    variables = sorted_variables(environ)
     handed_on = msgspec.structs.replace(granted(host, pid), cwd=cwd, **variables._asdict())
     executed = _executed(host, tuple(argv), search, cwd)
     if isinstance(executed, Gap) or executed.file.rpartition("/")[2] in WRAPPERS:
@@ -57,7 +59,7 @@ def given(host: Host, pid: int, argv: Sequence[str], env: Mapping[str, str], cwd
         called=first(redacted),
         files=host,
         search=search,
-        imports=env.get("PYTHONPATH", ""),
+        imports=of_folders(environ, "PYTHONPATH"),
     )
     told = described(host, started)
     tree = Git(**committed(host, places(told.program.path, cwd))._asdict())

@@ -1,9 +1,9 @@
 """From an executable and its arguments to program, interpreter, flags and operands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Map, Redacted, Seen, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.flags import flags
 from probes.kit.host import Host
@@ -31,7 +31,7 @@ class Started(NamedTuple):
     called: Seen[Text]
     files: Host
     search: str = ""
-    imports: str = ""
+    imports: Seen[str] = ""
 
 
 class Described(NamedTuple):
@@ -97,22 +97,27 @@ def _module(started: Started, argv: Sequence[Text]) -> Seen[str]:
         return Gap("absent", "no script: the code stands in the arguments or came by standard input")
     place = module.replace(".", "/")
     for folder in _import_folders(started):
+        if isinstance(folder, Gap):
+            return folder
         for tail in (f"{place}/__main__.py", f"{place}.py"):
             if is_file(started.files, f"{folder}/{tail}"):
                 return f"{folder}/{tail}"
     return Gap("not_observable", f"module {module} lies in none of the folders that can be told from outside")
 
 
-def _import_folders(started: Started) -> list[str]:
-    """The first entries of sys.path: the working directory, PYTHONPATH, the environment's site-packages."""
-    folders = [] if isinstance(started.cwd, Gap) else [started.cwd]
-    folders += path_folders(started.imports, started.cwd)
+def _import_folders(started: Started) -> Iterator[Seen[str]]:
+    """The first entries of sys.path: the working directory, PYTHONPATH, the environment's site-packages. A gap stands
+    for those that are not told."""
+    if not isinstance(started.cwd, Gap):
+        yield started.cwd
+    if isinstance(started.imports, Gap):
+        yield started.imports
+    else:
+        yield from path_folders(started.imports, started.cwd)
     home = _environment(started)
-    if isinstance(home, Gap):
-        return folders
-    versions = started.files.names(f"{home}/lib")
-    kept = () if isinstance(versions, Gap) else versions
-    return folders + [f"{home}/lib/{name}/site-packages" for name in kept if name.startswith("python3")]
+    for name in () if isinstance(home, Gap) else seen_or(started.files.names(f"{home}/lib"), ()):
+        if name.startswith("python3"):
+            yield f"{home}/lib/{name}/site-packages"
 
 
 def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple[Text, ...]]) -> Interpreter:

@@ -8,7 +8,7 @@ from probes.kit.git import git, tree_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.kit.processes import stat
-from probes.kit.pythons import untitled
+from probes.kit.pythons import of_folders, untitled
 from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
 from probes.process.program import Started, described, first
@@ -63,7 +63,7 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
         called=then(executable, lambda path: then(argv, lambda words: first(untitled(host, pid, path, words)))),
         files=host.within(pid),
         search=in_clear(environ, "PATH"),
-        imports=in_clear(environ, "PYTHONPATH"),
+        imports=of_folders(environ, "PYTHONPATH"),
     )
     return sorted_variables(environ), started
 

@@ -82,6 +82,19 @@ def test_an_empty_entry_of_pythonpath_is_the_working_folder(value: str, venv: En
     assert packages(told) == found == {"here": "1.0", "of-pythonpath": "1.0"}
 
 
+@pytest.mark.parametrize(("name", "value"), [("PYTHONPATH", "/a?token=s3cr3t:/b"), ("PYTHONUSERBASE", "/caf\udce9")])
+def test_folders_that_a_variable_names_in_words_that_are_not_told_are_no_missing_ones(
+    name: str, value: str, venv: Environment
+) -> None:
+    venv.install("torch", "2.9.0")
+    variables = {**NO_VARIABLES, name: value}
+    told = venv.read(env=variables)
+    assert isinstance(told.folders, Gap)
+    assert (told.folders.code, told.folders.detail.partition(" ")[0]) == ("not_observable", name)
+    assert package(told, "torch").version == "2.9.0"
+    assert isinstance(venv.read("-E", env=variables).folders, tuple)
+
+
 def test_a_folder_that_is_run_is_itself_on_the_path(venv: Environment, tmp_path: Path) -> None:
     install(tmp_path / "app", "of_the_app", "1.0")
     (tmp_path / "app/__main__.py").write_text(LISTED)

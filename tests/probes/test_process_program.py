@@ -141,6 +141,16 @@ def test_a_module_is_found_where_python_looks_first(places: str, host: Host, tmp
     assert seen.flags == Map({"-m": ("engine.launch",), "--tp": ("8",)})
 
 
+def test_a_module_may_lie_in_a_folder_that_is_not_told(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "caf\udce9").mkdir()
+    (tmp_path / "caf\udce9/engine.py").write_text("import time; time.sleep(60)\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "caf\udce9")}
+    with running((sys.executable, "-m", "engine"), env=env, cwd="/") as pid:
+        seen = read(host, pid)
+    assert isinstance(seen.program.path, Gap)
+    assert (seen.program.path.code, seen.program.path.detail) == ("not_observable", "PYTHONPATH is no UTF-8")
+
+
 def test_of_a_folder_that_is_run_the_program_is_its_main_file(host: Host, tmp_path: Path) -> None:
     (tmp_path / "__main__.py").write_text("import time; time.sleep(60)\n")
     with running((sys.executable, str(tmp_path), "--tp", "8")) as pid:
