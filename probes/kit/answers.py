@@ -4,7 +4,8 @@ import msgspec
 
 
 class Stat(msgspec.Struct, frozen=True):
-    """What tells whether a file is the same: device, inode, size in bytes, mtime in ns; owner and mode."""
+    """What tells whether a file is the same: device, inode, size in bytes, mtime and ctime in ns; owner, mode and how
+    many names it has. No program can set the ctime. A recording of before it was read has 0."""
 
     device: int
     inode: int
@@ -12,6 +13,8 @@ class Stat(msgspec.Struct, frozen=True):
     mtime_ns: int
     uid: int
     mode: int
+    ctime_ns: int = 0
+    links: int = 1
 
 
 class Space(msgspec.Struct, frozen=True):

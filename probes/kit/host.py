@@ -140,7 +140,7 @@ class Host:
         return self._ask("space", path, lambda: self._try(path, _space))
 
     def sha256(self, path: str) -> Seen[str]:
-        """Hex digest of a regular file of at most 512 MiB; cached by device, inode, mtime and size."""
+        """Hex digest of a regular file of at most 512 MiB; cached while it is the same: see kit/regular.py."""
         return self._ask("sha256", path, lambda: self._try(path, self._sha256))
 
     def elf(self, path: str, pattern: str = "") -> Seen[Elf]:
@@ -346,7 +346,8 @@ def _stat(path: str) -> Stat:
 
 
 def _as_stat(info: os.stat_result) -> Stat:
-    return Stat(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_uid, info.st_mode)
+    times = info.st_mtime_ns, info.st_ctime_ns
+    return Stat(info.st_dev, info.st_ino, info.st_size, times[0], info.st_uid, info.st_mode, times[1], info.st_nlink)
 
 
 def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:

@@ -7,13 +7,14 @@ from typing import Any
 
 from probes.kit.facts import Gap, Seen
 
-Identity = tuple[int, int, int, int]
-"""Device, inode, mtime in ns and size in bytes: while these are the same, so is the content."""
+Identity = tuple[int, int, int, int, int]
+"""Device, inode, mtime and ctime in ns, and size in bytes: while these are the same, so is the content, whose time of
+modification alone anybody may set back."""
 
 
 def identity(fd: int) -> Identity:
     info = os.fstat(fd)
-    return info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size
+    return info.st_dev, info.st_ino, info.st_mtime_ns, info.st_ctime_ns, info.st_size
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:

@@ -1,7 +1,10 @@
 """What RECORD says of a distribution's files (PEP 376, PEP 627), and which of them are others now.
 
-Installers write RECORD last. A file of the recorded size that is not newer than RECORD is taken to be as it was
-installed; a newer one is read. Who edits a file, keeps its size and sets its time back is not found here.
+Installers write RECORD last. A file of the recorded size that is not newer than RECORD, and whose inode was not changed
+since then, is taken to be as it was installed; any other is read. So an edit is found whose time was set back (touch
+-r): that changes the inode's own time, which nobody can set. What changes the inodes of a whole environment at once, as
+a copy, an image's layer or chown do, changes RECORD's too; of a file that has more names than one (uv's links into its
+cache) each further link changes it, and it is taken by its time alone.
 """
 
 from base64 import urlsafe_b64encode
@@ -19,6 +22,7 @@ from probes.libraries.sections import Modified
 CAP = 64 << 20  # bytes; that of torch has 1.5 MB
 MOST_BYTES = 256 << 20  # of newer files, in one reading of an environment
 MOST_NAMES = 8
+SWEEP = 300 * 10**9  # ns that an environment may take to be copied, or to be given to another owner
 _SHA256 = "sha256="
 _REGULAR, _TYPE = 0o100000, 0o170000
 # What only people and compilers read; a torch has 8,000 headers.
@@ -40,12 +44,18 @@ class Row(NamedTuple):
 
 
 class Record(NamedTuple):
-    """written: when, in ns since 1970. rows: of the files to look at, sorted by path. held: what may lie there."""
+    """written, settled: when it was, and until when the inodes of its files may have changed, in ns since 1970. rows: of
+    the files to look at, sorted by path. held: what may lie there."""
 
     digest: str
     written: int
+    settled: int
     rows: tuple[Row, ...]
     held: Held = {}
+
+    def is_before(self, info: Stat) -> bool:
+        """Whether a file may have become another one since."""
+        return info.mtime_ns > self.written or (info.ctime_ns > self.settled and info.links == 1)
 
 
 def record(host: Host, place: str, rows: Rows) -> Seen[Record]:
@@ -60,10 +70,11 @@ def _record(host: Host, place: str, info: Stat, rows: Rows) -> Seen[Record]:
 
 def _parsed(text: str, info: Stat, rows: Rows) -> Record:
     lines = lines_of(text)
+    settled = info.ctime_ns + SWEEP
     if rows == "none":
-        return Record(digest_of(lines), info.mtime_ns, ())
+        return Record(digest_of(lines), info.mtime_ns, settled, ())
     wanted = tuple(_rows(lines, whole=rows == "all"))
-    return Record(digest_of(lines), info.mtime_ns, wanted, held([*map(_path, text.splitlines())]))
+    return Record(digest_of(lines), info.mtime_ns, settled, wanted, held([*map(_path, text.splitlines())]))
 
 
 def lines_of(text: str) -> list[str]:
@@ -115,7 +126,7 @@ class Checker:
                 differing[row.path] = "gone"
             elif info.size != row.size:
                 differing[row.path] = self._content(f"{site}/{row.path}", info.size) or f"{info.size} bytes"
-            elif info.mtime_ns > told.written:
+            elif told.is_before(info):
                 newer.append((info.size, row))
         differing.update(self._added(site, told.held))
         unsettled = sum(not self._settled(site, row, size, differing) for size, row in sorted(newer))
@@ -130,14 +141,14 @@ class Checker:
                 yield path, self._content(f"{site}/{path}", info.size) or f"{info.size} bytes"
 
     def _unlike(self, site: str, told: Record) -> Iterator[Row]:
-        """Those that are no regular file of the recorded size and no newer than RECORD: of 10,000 mostly none."""
+        """Those that are no regular file of the recorded size that is as RECORD left it: of 10,000 mostly none."""
         last, listed = "/", self._listing(site)
         for row in told.rows:
             folder, _, name = row[0].rpartition("/")
             if folder != last:  # rows are sorted
                 last, listed = folder, self._listing(f"{site}/{folder}")
             info = listed.get(name)
-            if info is None or info.size != row[2] or info.mtime_ns > told.written or info.mode & _TYPE != _REGULAR:
+            if info is None or info.size != row[2] or info.mode & _TYPE != _REGULAR or told.is_before(info):
                 yield row
 
     def _settled(self, site: str, row: Row, size: int, differing: dict[str, str]) -> bool:

@@ -1,6 +1,7 @@
 """Which files of a package are others than RECORD says: by size, by time, and by content where these leave it open."""
 
 import os
+import time
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -72,6 +73,40 @@ def test_a_newer_file_of_the_same_size_is_read(venv: Environment) -> None:
     engine.write_text("a = 2\n")
     later(engine)
     assert modified(venv).files == ("vllm/engine.py",)
+
+
+def edited_in_secret(path: Path, text: str) -> None:
+    """As `touch -r` before and after: size and time of modification stay."""
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # the kernel's clock goes by ticks
+        path.write_text(text)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_an_edit_whose_time_was_set_back_is_found(venv: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Reading()
+    monkeypatch.setattr(of_record, "SWEEP", 0)
+    assert modified(venv, host=host) == CLEAN
+    assert host.read == []
+    edited_in_secret(venv.site / "vllm/engine.py", "a = 2\n")
+    assert modified(venv, host=host).files == ("vllm/engine.py",)
+    first = modified(venv, host=host).digest
+    edited_in_secret(venv.site / "vllm/engine.py", "a = 3\n")
+    assert modified(venv, host=host).digest != first
+
+
+@pytest.mark.parametrize("sweep", ["another owner", "a link from another environment"])
+def test_what_changes_each_inode_makes_nobody_read_all_files(
+    sweep: str, venv: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_record, "SWEEP", 10**9 if sweep == "another owner" else 0)
+    time.sleep(0.01)
+    for number, path in enumerate((venv.site / "vllm").rglob("*.*")):
+        path.chmod(0o600) if sweep == "another owner" else os.link(path, tmp_path / str(number))
+    host = Reading()
+    assert modified(venv, host=host) == CLEAN
+    assert host.read == []
 
 
 def test_two_edits_of_one_file_are_two_states(venv: Environment) -> None:
