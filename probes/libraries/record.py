@@ -44,8 +44,8 @@ class Row(NamedTuple):
 
 
 class Record(NamedTuple):
-    """written, settled: when it was, and until when the inodes of its files may have changed, in ns since 1970. rows: of
-    the files to look at, sorted by path. held: what may lie there."""
+    """written, settled: when, and until when the inodes of its files may have changed with it, in ns since 1970. rows:
+    of the files to look at, sorted by path. held: what may lie there."""
 
     digest: str
     written: int
