@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Map, then
+from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.host import Host
+from probes.libraries.finders import mapped
 from probes.libraries.imports import Folder
 from probes.libraries.sections import Customisation, Hook, Text
 
@@ -51,9 +52,15 @@ class _Search:
         lines = then(self._host.text(place), lambda text: tuple(_lines(text)))
         adds = then(lines, lambda all_: tuple(line for line in all_ if self._is_there(folder, line)))
         runs = then(lines, lambda all_: tuple(self._told(line) for line in all_ if _is_code(line)))
-        self.hooks[self._key(name)] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs)
+        maps = then(lines, lambda all_: self._mapped(folder, all_))
+        self.hooks[self._key(name)] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs, maps=maps)
         for line in () if isinstance(adds, Gap) else adds:
             self.add(Folder(absolute(line, folder.path), "added"))
+
+    def _mapped(self, folder: Folder, lines: Sequence[str]) -> Seen[Map[Seen[str]]]:
+        """By the first line that starts a finder."""
+        maps = (mapped(self._host, folder.path, line) for line in lines)
+        return next((told for told in maps if isinstance(told, Gap) or told.items), Map({}))
 
     def _is_there(self, folder: Folder, line: str) -> bool:
         """As site.py has it. What names nothing is not told: the file may be a link to somebody's secrets."""

@@ -8,7 +8,8 @@ from probes.kit.host import Host
 from probes.kit.processes import family
 from probes.libraries.distributions import Distribution, distributions
 from probes.libraries.engines import engines
-from probes.libraries.hooks import customisations, path
+from probes.libraries.finders import imported_from
+from probes.libraries.hooks import Path, customisations, path
 from probes.libraries.imports import Folder, Python, python, started
 from probes.libraries.origins import Origins
 from probes.libraries.record import Checker, Record, Rows, record
@@ -66,8 +67,17 @@ def _of(host: Host, told: Python, before: Sequence[Folder], variables: Callable[
         shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),
         hooks=Map(searched.hooks),
         customisations=customisations(host, tuple(searched.folders), below),
-        engines=engines(host, variables, {folder.path: names for folder, names in searched.folders.items()}, origins),
+        engines=engines(host, variables, _holding(searched), origins),
     )
+
+
+def _holding(searched: Path) -> dict[str, tuple[str, ...]]:
+    """By folder what lies in it, or the packages that are imported from there without it being on the path."""
+    holding = {folder.path: names for folder, names in searched.folders.items()}
+    for hook in searched.hooks.values():
+        for folder, name in imported_from(hook.maps):
+            holding[folder] = (*holding.get(folder, ()), name)
+    return holding
 
 
 def _below(prefix: Seen[str], path: str) -> str:

@@ -112,6 +112,11 @@ class Hook(Section):
     adds: Seen[tuple[str, ...]] = config(
         "Packages may come from there", "the file's lines that name something that is there"
     )
+    maps: Seen[Map[Seen[str]]] = config(
+        "An editable package is imported from there, which no folder of the import path shows",
+        "literals of the finder that the file starts: MAPPING and NAMESPACES (setuptools), map_module (editables)",
+        follows=("libraries/*/origins/*/tree/path",),
+    )
     runs: Seen[tuple[Text, ...]] = config(
         "Code that every Python of this environment executes", "the file's lines that begin with `import`", private=True
     )

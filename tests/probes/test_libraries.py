@@ -1,5 +1,6 @@
 """What a Python can import, told from outside: which folders, which distributions, and which of two is first."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -28,6 +29,25 @@ for d in m.distributions():
 print(json.dumps([found, sys.prefix, [p for p in sys.path if p]]), flush=True)
 import time; time.sleep(60)
 """
+
+
+def of_setuptools(site: Path, package: str) -> None:
+    template = pytest.importorskip("setuptools.command.editable_wheel")._finder_template
+    (site / "__editable___engine_1_0_finder.py").write_text(template("engine", {"engine": package}, {}))
+    words = "import __editable___engine_1_0_finder; __editable___engine_1_0_finder.install()"
+    (site / "__editable__.engine-1.0.pth").write_text(words)
+
+
+def of_editables(site: Path, package: str) -> None:
+    project = pytest.importorskip("editables").EditableProject("engine", os.path.dirname(package))
+    project.map("engine", "engine")
+    for name, text in project.files():
+        (site / name).write_text(text)
+    runtime = Path(importlib.util.find_spec("editables").origin).parent  # type: ignore[union-attr, arg-type]
+    shutil.copytree(runtime, site / "editables")
+
+
+FINDERS = {"setuptools": of_setuptools, "editables": of_editables}
 
 
 @pytest.fixture
@@ -344,6 +364,40 @@ class TestStartUp:
         told = venv.read(env={**NO_VARIABLES, "PYTHONPATH": str(tmp_path)})
         assert isinstance(told.customisations, Map)
         assert told.customisations.items[name].path == str(tmp_path / f"{name}.py")
+
+    @pytest.mark.parametrize("tool", ["setuptools", "editables"])
+    def test_what_a_finder_imports_from_elsewhere_is_told(self, tool: str, venv: Environment, tmp_path: Path) -> None:
+        package = tmp_path / "a checkout" / "engine"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        FINDERS[tool](venv.site, str(package))
+        words = (str(venv.python), "-c", "import engine; print(engine.__file__)")
+        imported = subprocess.run(words, env=NO_VARIABLES, capture_output=True, text=True, check=True).stdout.strip()
+        told = venv.read()
+        assert isinstance(told.hooks, Map)
+        (maps,) = (hook.maps for hook in told.hooks.items.values())
+        assert isinstance(maps, Map)
+        assert str(maps.items["engine"]).removesuffix("/__init__.py") == str(package) == os.path.dirname(imported)
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("MAPPING: dict[str, str] = {}\nNAMESPACES: dict[str, list[str]] = {'ours': ['/a', '/b']}\n", "/a:/b"),
+            ("MAPPING = {'ours': print('run')}\n", Gap("failed")),
+            ("MAPPING = {'ours': 5}\n", Gap("failed")),
+            ("MAPPING = {" + "(" * 9999 + ")" * 9999 + "}\n", Gap("failed")),
+            ("#" * 300_000, Gap("failed")),
+            (None, Gap("absent")),
+        ],
+    )
+    def test_a_finder_is_read_and_never_run(self, text: str | None, told: object, venv: Environment) -> None:
+        (venv.site / "__editable__.ours-1.pth").write_text("import __editable___ours_1_finder")
+        if text is not None:
+            (venv.site / "__editable___ours_1_finder.py").write_text(text)
+        hooks = venv.read().hooks
+        assert isinstance(hooks, Map)
+        maps = hooks.items["__editable__.ours-1.pth"].maps
+        assert (maps.items["ours"] if isinstance(maps, Map) else maps) == told
 
     def test_without_site_none_of_it_runs(self, venv: Environment) -> None:
         (venv.site / "tracer.pth").write_text("import sys\n")

@@ -1,5 +1,6 @@
 """Variables of an engine that no line of the installed engine reads."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ def test_of_an_editable_tree_the_package_is_found_in_it(venv: Environment, tmp_p
     (venv.site / "sglang" / "__init__.py").unlink()
     (venv.site / "sglang").rmdir()
     assert info.is_dir()
+    told = engine(venv.read(env={**NO_VARIABLES, "SGLANG_LOG_MSS": "1"}), "sglang")
+    assert told == Engine(listed=2, unknown=Map({"SGLANG_LOG_MSS": "SGLANG_LOG_MS"}))
+
+
+def test_a_package_that_only_a_finder_knows_is_found_where_it_says(venv: Environment, tmp_path: Path) -> None:
+    (tmp_path / "lib/sglang/srt").mkdir(parents=True)
+    (tmp_path / "lib/sglang/srt/environ.py").write_text(ENVIRON)
+    venv.install("sglang", "0.5.23")
+    shutil.rmtree(venv.site / "sglang")
+    (venv.site / "__editable___sglang_finder.py").write_text(f"MAPPING = {{'sglang': '{tmp_path}/lib/sglang'}}\n")
+    (venv.site / "__editable__.sglang.pth").write_text("import __editable___sglang_finder")
     told = engine(venv.read(env={**NO_VARIABLES, "SGLANG_LOG_MSS": "1"}), "sglang")
     assert told == Engine(listed=2, unknown=Map({"SGLANG_LOG_MSS": "SGLANG_LOG_MS"}))
 

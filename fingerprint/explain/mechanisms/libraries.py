@@ -332,6 +332,8 @@ RULES: tuple[Rule, ...] = (
             "libraries/*/hooks/*/sha256",
             "libraries/*/hooks/*/adds",
             "libraries/*/hooks/*/runs",
+            "libraries/*/hooks/*/maps",
+            "libraries/*/hooks/*/maps/*",
             "libraries/*/customisations",
             "libraries/*/customisations/*/path",
             "libraries/*/customisations/*/sha256",

@@ -1,0 +1,46 @@
+"""Which packages an editable installation imports from elsewhere by a finder of its own, told by the finder's literals;
+none of its code is run.
+
+    setuptools             __editable___NAME_VERSION_finder.py: MAPPING = {'NAME': 'FOLDER'}, of NAMESPACES lists
+    hatchling, pdm-backend  _editable_impl_NAME.py (editables): F.map_module('NAME', 'FOLDER/__init__.py')
+"""
+
+import re
+from ast import literal_eval
+from collections.abc import Iterator
+
+import msgspec
+
+from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.filepaths import folder_of
+from probes.kit.host import Host
+
+CAP = 256 << 10  # bytes
+_FINDER = re.compile(r"import[ \t]+(__editable___\w+_finder|_editable_impl_\w+)")
+_LITERAL = r"^(?:MAPPING|NAMESPACES)(?:: [^=\n]+)? = (\{.*\})$|^F\.map_module(\(.*\))$"
+_INIT = "/__init__.py"
+
+
+def mapped(host: Host, folder: str, line: str) -> Seen[Map[Seen[str]]]:
+    """By package, the folder or the file that it is; of a namespace several, as in PATH. line: of a .pth file there."""
+    finder = _FINDER.match(line)
+    if finder is None:
+        return Map({})
+    literals = host.matching(f"{folder}/{finder[1]}.py", _LITERAL, CAP)
+    return then(literals, lambda found: Map(dict(sorted(pair for text in found for pair in _pairs(text)))))
+
+
+def _pairs(literal: str) -> Iterator[tuple[str, str]]:
+    try:
+        told = msgspec.convert(literal_eval(literal), type=dict[str, str | list[str]] | tuple[str, str])
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError("what it maps is no literal") from error
+    for name, places in told.items() if isinstance(told, dict) else (told,):
+        yield name, places if isinstance(places, str) else ":".join(places)
+
+
+def imported_from(maps: Seen[Map[Seen[str]]]) -> Iterator[tuple[str, str]]:
+    """Of each package the folder that its own lies in, as if that were on the import path, and its name."""
+    for name, places in () if isinstance(maps, Gap) else maps.items.items():
+        if isinstance(places, str):
+            yield folder_of(places.partition(":")[0].removesuffix(_INIT)), name
