@@ -17,6 +17,8 @@ Words = tuple[Union[str, Redacted], ...]
 
 _NAME = re.compile(r"(?:--[^\s=-]|-[^\s=\d.-])[^\s=]*")  # -1 and -.5 are values
 END = "--"
+_TAKES_ONE = frozenset({"--port", "--host", "--http-port", "--server-port"})
+"""Of every engine's parser: in `vllm serve --port 8000 org/model` the model is no port."""
 
 
 class Line(NamedTuple):
@@ -35,7 +37,8 @@ class _Flag(NamedTuple):
 
 def flags(words: Sequence[str | Redacted]) -> Line:
     """All words up to the next flag are a flag's values, as argparse's `nargs="+"` has it; a repeated flag joins them.
-    Operands are what stands before the first flag, behind `--name=value` and behind `--`.
+    Operands are what stands before the first flag, behind `--name=value`, behind the value of a port or host, and
+    behind `--`.
 
     `--max_num_seqs` is `--max-num-seqs`: vLLM's parser takes both for one, and no other one tells two flags apart by
     it. A redacted word is a value or an operand, since no flag is redacted with its name.
@@ -53,6 +56,7 @@ def flags(words: Sequence[str | Redacted]) -> Line:
             taking = "" if values else flag.name
         elif taking:
             found[taking] = (*found[taking], word)
+            taking = "" if taking in _TAKES_ONE else taking
         else:
             operands.append(word)
     return Line(Map(found), tuple(operands))

@@ -102,7 +102,9 @@ _MODEL_WORD = re.compile(
     r"[-_]token$",
     re.IGNORECASE,
 )
-_SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user)$", re.IGNORECASE)
+_SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user|pw|pat|basic-auth|user-?pass)$", re.IGNORECASE)
+# Of vLLM and LMDeploy: one key or more, up to the next flag.
+_FLAG_WITH_SECRETS = re.compile(r"^--api[-_]?keys?$", re.IGNORECASE)
 _LONG_FLAG = re.compile(r"--[A-Za-z][\w.-]{0,80}")
 _FLAG_WITH_VARIABLE = re.compile(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
 _FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
@@ -189,8 +191,11 @@ class Redactor:
     def each(self, argv: Sequence[str]) -> Iterator[tuple[str | Redacted, ...]]:
         """For each argument the words that are told of it: itself, a digest, or the name of a flag and a digest."""
         before = ("", "", *argv)
+        flag = ""
         for first, second, word in zip(before, before[1:], argv):  # noqa: B905  # longer by construction
-            if not self._is_private(first, second, word):
+            flag = word if word.startswith("-") else flag
+            is_further = flag is not word and _FLAG_WITH_SECRETS.match(flag) is not None
+            if not (is_further or self._is_private(first, second, word)):
                 yield (word,)
                 continue
             name, equals, value = word.partition("=")

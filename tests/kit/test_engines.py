@@ -218,6 +218,7 @@ def test_a_cycle_of_parents_that_pids_used_again_make_is_no_endless_one() -> Non
     [
         (("vllm", "serve", "/m", "--port", "9000"), {}, 9000),
         (("vllm", "serve", "/m", "--port=9000"), {}, 9000),
+        (("vllm", "serve", "--port", "9000", "/m"), {}, 9000),
         (("vllm", "serve", "/m", "--config", "/c.yaml"), {}, None),
         (("vllm", "serve", "/m", "--port", "$PORT"), {}, None),
         (("text-generation-launcher",), {"PORT": "80"}, 80),

@@ -166,6 +166,9 @@ SECRET = "hunter2hunter2"
         ["docker", "run", "-ite", f"MY_VARIABLE={SECRET}"],
         ["curl", "-u", f"me:{SECRET}"],
         ["redis-server", "--requirepass", SECRET],
+        ["vllm", "serve", "m", "--api-key", SECRET, f"b{SECRET}", "--port", "8000"],
+        ["lmdeploy", "serve", "api_server", "m", "--api-keys", SECRET, f"b{SECRET}"],
+        ["serve", "--basic-auth", f"me:{SECRET}"],
     ],
 )
 def test_a_secret_in_arguments_is_redacted_and_the_rest_stays(argv: list[str]) -> None:
@@ -214,6 +217,7 @@ def test_a_secret_in_the_place_of_a_name_goes_with_the_value() -> None:
         ["serve", "--ssl-keyfile", "/etc/key.pem"],
         ["serve", "--sort-key", "name", "--num-token", "3"],
         ["serve", "--api-key"],
+        ["serve", "--tp", "8", "more"],
         ["serve", "--token", "--verbose"],
     ],
 )
