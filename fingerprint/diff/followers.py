@@ -3,10 +3,10 @@
 A change follows another one where a glob of its fact's `follows` matches the other's path. Between two processes the
 second segment of the glob says which: `process/*/...` is one of the same process, `process/**/...` one of another
 process of its tree, for what a process was started with is decided by others; but not by where a server listens, nor by
-one whose own such change it has as well, for then both have it from elsewhere. Where a `*` of the glob stands for a key
-of a collection that both stand in, both are of one item: a GPU's fact follows what changed on that GPU, and a fact
-about a pair of GPUs what changed on either. A variable follows the variable of its name where that changed as well,
-and no other one. Chains lead to their end.
+one rank for another, nor by one whose own such change it has as well, for then both have it from elsewhere. Where a `*`
+of the glob stands for a key of a collection that both stand in, both are of one item: a GPU's fact follows what changed
+on that GPU, and a fact about a pair of GPUs what changed on either. A variable follows the variable of its name where
+that changed as well, and no other one. Chains lead to their end.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from fingerprint.diff.changes import Change
 from fingerprint.snapshot import Key
-from probes.kit.engines import ADDRESS_FLAGS
+from probes.kit.engines import ADDRESS_FLAGS, may_start
 from probes.kit.facts import Gap
 from probes.kit.paths import parse_glob
 from probes.kit.probe import MAIN
@@ -70,7 +70,8 @@ def _may_lead(glob: str, leader: Change, change: Change) -> bool:
         return True
     if _is_about_others(glob):
         apart = leader.key.target != change.key.target and _are_of_one_tree(leader.key, change.key)
-        return apart and leader.names[-1] not in ADDRESS_FLAGS
+        starts = apart and may_start(leader.key.target, change.key.target)
+        return starts and leader.names[-1] not in ADDRESS_FLAGS
     return leader.key.target == change.key.target
 
 

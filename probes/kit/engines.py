@@ -94,6 +94,8 @@ class _Listening(NamedTuple):
 
 
 HEADS: frozenset[Role] = frozenset({"launcher", "router"})
+_STARTERS: frozenset[str] = frozenset({"controller", "coordinator", "api-server", "engine-core"})
+"""Of the parts of a server, those that may start others."""
 
 _CALLED: Mapping[str, tuple[Engine, Role]] = {
     "sglang.launch_server": ("sglang", "launcher"),
@@ -165,6 +167,7 @@ _VLLM_ROLES: Mapping[str, Role] = {
 _RAY_WORKER = re.compile(r"ray::(?:\w*RayWorker\w*|RayTrainWorker)\b")
 _RANK = re.compile(r"_(ATTN_CP|MOE_DP|DCP|PCP|DP|PP|TP|EP)(\d+)")
 _COUNT = re.compile(r"_(\d+)$")
+_COUNTED = re.compile(r"-\d+$")
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?$")
 
@@ -212,6 +215,15 @@ def engine_of(name: str) -> Named | None:
     if match is None:
         return None
     return Named(match["server"], match["engine"], int(match["port"]) if match["port"] else None, match["part"] or "")
+
+
+def may_start(name: str, other: str) -> bool:
+    """Whether of two targets the one may have started the other, as far as their names tell: what works on a GPU,
+    schedules or tokenizes starts no other part of its server."""
+    starter, started = engine_of(name), engine_of(other)
+    if starter is None or started is None or not starter.part:
+        return True
+    return _COUNTED.sub("", starter.part.partition(".")[0]) in _STARTERS
 
 
 def program_of(argv: Sequence[Text]) -> tuple[str, tuple[Text, ...]]:

@@ -100,6 +100,11 @@ def test_a_part_follows_its_server_and_what_was_started_and_no_other_server() ->
         ("vllm-8001", "vllm-8000", None),
         ("vllm-8001", "vllm-8000.tp0", None),
         ("vllm-8000.tp0", "vllm-8000", None),
+        ("vllm-8000.tp0", "vllm-8000.tp1", None),
+        ("vllm-8000.dp0.tp0", "vllm-8000.api-server-1", None),
+        ("sglang-30000.detokenizer", "sglang-30000.tp1", None),
+        ("vllm-8000.engine-core.dp0", "vllm-8000.dp0.tp1", "process/vllm-8000.engine-core.dp0/env/TP"),
+        ("vllm-8000.tp0", "main.ninja.1", "process/vllm-8000.tp0/env/TP"),
     ):
         changes = compared(server(first, second, "1"), server(first, second, "2"))
         assert told(changes)[f"process/{second}/operands"] == follows, (first, second)
