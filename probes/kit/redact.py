@@ -106,6 +106,7 @@ _SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user|pw|pat|basic-aut
 # Of vLLM and LMDeploy: one key or more, up to the next flag.
 _FLAG_WITH_SECRETS = re.compile(r"^--api[-_]?keys?$", re.IGNORECASE)
 _LONG_FLAG = re.compile(r"--[A-Za-z][\w.-]{0,80}")
+_TITLE = re.compile(r"[^/\s]*(?:::|\s)")  # `ray::IDLE`, `nginx: worker process`; no program is called so
 _FLAG_WITH_VARIABLE = re.compile(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
 _FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
 _ASSIGNMENT = re.compile(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
@@ -178,10 +179,11 @@ class Redactor:
         return self.environment({name: value for name, equals, value in pairs if name and equals})
 
     def cmdline(self, text: str) -> tuple[str | Redacted, ...]:
-        """Of /proc/PID/cmdline: each argument ended by NUL. A title (setproctitle) is filled up with NULs to the length
-        that the arguments had: these are none."""
+        """Of /proc/PID/cmdline: each argument ended by NUL. A title stands over all of them: it is filled up with NULs to
+        the length that they had (setproctitle), or what it did not reach is left of them and means nothing, a secret
+        whose flag it covers included."""
         words = text.removesuffix("\0").split("\0") if text.strip("\0") else []
-        return self.arguments(words if any(words[1:]) else words[:1])
+        return self.arguments(words if any(words[1:]) and not _TITLE.match(words[0]) else words[:1])
 
     def arguments(self, argv: Sequence[str]) -> tuple[str | Redacted, ...]:
         """A secret's whole argument is redacted: the value after a secret flag, an assignment to a private variable,

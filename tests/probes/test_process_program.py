@@ -24,6 +24,7 @@ from probes.process.variables import in_clear
 from tests.probes.children import KEY, changes, read, running
 from tests.probes.environments import titled
 from tests.probes.test_process_git import git
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -165,6 +166,22 @@ def test_of_a_worker_its_title_is_told_and_no_program_or_operands(host: Host) ->
     assert (seen.argv0, seen.operands, seen.flags) == ("VLLM::Worker_TP0", (), Map({}))
     assert seen.program.path == Gap("not_observable")
     assert seen.interpreter.environment == sys.prefix
+
+
+def test_of_a_title_that_covers_the_arguments_in_part_the_rest_is_none(host: Host) -> None:
+    code = """\
+import ctypes, sys, time
+begin, end = map(int, open("/proc/self/stat").read().rpartition(")")[2].split()[45:47])  # arg_start, arg_end
+place = ctypes.string_at(begin, end - begin).rindex(b"api-key") + 2
+ctypes.memmove(begin, b"sglang::scheduler_TP0".ljust(place, b"-") + b"\\0", place + 1)
+time.sleep(60)
+"""
+    with running((sys.executable, "-c", code, "--api-key", "hunter2-secret")) as pid:
+        until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sglang::"))
+        seen = read(host, pid)
+        assert Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"-key\0hunter2-secret\0")
+    assert str(seen.argv0).startswith("sglang::scheduler_TP0")
+    assert (seen.operands, seen.flags) == ((), Map({}))
 
 
 def test_code_in_the_arguments_is_no_script(host: Host) -> None:
