@@ -179,9 +179,9 @@ class Redactor:
         return self.environment({name: value for name, equals, value in pairs if name and equals})
 
     def cmdline(self, text: str) -> tuple[str | Redacted, ...]:
-        """Of /proc/PID/cmdline: each argument ended by NUL. A title stands over all of them: it is filled up with NULs to
-        the length that they had (setproctitle), or what it did not reach is left of them and means nothing, a secret
-        whose flag it covers included."""
+        """Of /proc/PID/cmdline: each argument ended by NUL. A title stands over all of them: it is filled up with NULs
+        to their length (setproctitle), or what it did not reach is left of them and means nothing, a secret whose flag
+        it covers included."""
         words = text.removesuffix("\0").split("\0") if text.strip("\0") else []
         return self.arguments(words if any(words[1:]) and not _TITLE.match(words[0]) else words[:1])
 
