@@ -1,4 +1,4 @@
-"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--held-out] [--rows] [--json FILE]
+"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--held-out [SET ...]] [--rows] [--json FILE]
 
 Plays every incident back among drift, without its trigger, and those that nothing on a host tells; prints how often
 the answer was right. A row counts once for each seed. With --held-out the same of the rows that nothing was tuned to.
@@ -7,12 +7,12 @@ the answer was right. A row counts once for each seed. With --held-out the same 
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.incidents.rows import blind, held_out, incidents, outside
+from benchmarks.incidents.rows import HELD_OUT, blind, held_out, incidents, outside
 from benchmarks.incidents.scores import Answer, Rate, Scores, answers, answers_held_out, ranks, scores
 
 _LINE = "{:<62} {:>7} {:>12} {:>8}"
@@ -32,25 +32,38 @@ ASKED: tuple[tuple[str, str, str], ...] = (
 
 def main() -> int:
     options = _options()
-    play = answers_held_out if options.held_out else answers
-    played = list(play(options.seeds, options.half))
+    sets = None if options.held_out is None else options.held_out or list(HELD_OUT)
+    played = list(_played(options, sets))
     found = scores(played)
     print("\n".join(table(found)))
     print("\n".join(by_category(played)))
     print("\n".join(by_row(played, options.rows)))
-    print(f"{len(held_out())} rows held out" if options.held_out else _scope())
+    print(f"{sum(len(held_out(number)) for number in sets)} rows held out" if sets else _scope())
     if options.json:
-        told = {"seeds": options.seeds, "half": options.half, "held_out": options.held_out}
+        told = {"seeds": options.seeds, "half": options.half, "held_out": sets}
         told |= {"scores": found, "answers": played}
         Path(options.json).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 0
+
+
+def _played(options: argparse.Namespace, sets: Sequence[int] | None) -> Iterator[Answer]:
+    if sets:
+        return answers_held_out(sets, options.seeds, options.half)
+    return answers(options.seeds, options.half)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.incidents")
     parser.add_argument("--seeds", type=int, default=20, help="drifts of each row")
     parser.add_argument("--half", choices=("A", "B"), help="only these rows: tune on one half, check on the other")
-    parser.add_argument("--held-out", action="store_true", help="the rows that nothing was tuned to, and no other")
+    parser.add_argument(
+        "--held-out",
+        nargs="*",
+        type=int,
+        choices=HELD_OUT,
+        metavar="SET",
+        help="the rows that nothing was tuned to, and no other: of these sets, or of all",
+    )
     parser.add_argument("--rows", action="store_true", help="every row, not only those that fail now and then")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, too")
     return parser.parse_args()

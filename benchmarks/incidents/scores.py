@@ -59,9 +59,10 @@ def answers(seeds: int, half: Half | None = None) -> Iterator[Answer]:
             yield from (_played(row, "blind", seed) for seed in range(seeds))
 
 
-def answers_held_out(seeds: int, half: Half | None = None) -> Iterator[Answer]:
-    """As `answers`, of the rows that nothing was tuned to."""
-    yield from _of(held_out(), seeds, half)
+def answers_held_out(sets: Iterable[int], seeds: int, half: Half | None = None) -> Iterator[Answer]:
+    """As `answers`, of sets of the rows that nothing was tuned to."""
+    for number in sets:
+        yield from _of(held_out(number), seeds, half)
 
 
 def _of(rows: Iterable[Incident], seeds: int, half: Half | None) -> Iterator[Answer]:
