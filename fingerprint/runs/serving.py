@@ -1,5 +1,6 @@
 """Servers that run on this host: by a process, by a port, or all of them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from probes.process import member_of
 
 _LISTEN = "0A"  # TCP_LISTEN (include/net/tcp_states.h)
 _TABLES = ("tcp", "tcp6")
+_IN_FRONT = re.compile(r"docker-proxy|rootlessport|slirp4netns|pasta|conmon|systemd$")
+"""What listens for a server that is in a container, or that a first connection is to start."""
 
 
 class NotFound(Exception):
@@ -45,15 +48,19 @@ def by_pid(host: Host, pid: int) -> Serving:
 
 
 def by_port(host: Host, port: int) -> Serving:
-    """Who listens on the TCP port, in this network namespace; else the server whose arguments name the port, which may
-    listen in a container's. Raises NotFound."""
+    """Who listens on the TCP port, in this network namespace; else the one server whose arguments name the port, which
+    may listen in a container's. Raises NotFound."""
     look = _Look(host)
     sockets = listening(host, port)
     owner = look.owner(sockets) if sockets else None
     server = next((one for one in look.servers if owner in (one.pid, *one.parts)), None)
-    server = server or next((one for one in look.servers if one.port == port), None)
+    server = server or look.told_to_listen(port)
     if server is not None:
         return _serving(server)._replace(port=port)
+    if owner is not None and _IN_FRONT.match(look.name(owner)):
+        raise NotFound(
+            f"{look.name(owner)} listens on port {port} for a server behind it: give --pid of that, or its own --port"
+        )
     if owner is not None:
         return Serving(owner, MAIN, port=port)
     if sockets:
@@ -96,12 +103,29 @@ class _Look:
         self._likely = [pid for pid, seen in self._stats.items() if LIKELY.match(seen.name)]
         self.servers = servers([member_of(host, pid, seen) for pid, seen in self._stats.items()])
 
+    def name(self, pid: int) -> str:
+        """As the kernel has it."""
+        return self._stats[pid].name
+
+    def told_to_listen(self, port: int) -> Server | None:
+        """By its arguments. Raises NotFound where several are: each listens in a network of its own."""
+        found = [one for one in self.servers if one.port == port]
+        if len(found) > 1:
+            pids = " or ".join(f"--pid {one.pid}" for one in found)
+            raise NotFound(f"{len(found)} servers were told to listen on port {port}: say which, by {pids}")
+        return found[0] if found else None
+
     def owner(self, sockets: frozenset[str]) -> int | None:
         """The first process, engines' before all others, that holds one of the sockets; None where no process that may
-        be read does."""
+        be read does. Of others the one that started the rest, and process 1 where no other does."""
         links = {f"socket:[{inode}]" for inode in sockets}
-        rest = sorted(self._stats.keys() - set(self._likely))
-        return next((pid for pid in (*sorted(self._likely), *rest) if self._holds(pid, links)), None)
+        rest = sorted(self._stats.keys() - set(self._likely), key=lambda pid: (pid == 1, pid))
+        found = next((pid for pid in (*sorted(self._likely), *rest) if self._holds(pid, links)), None)
+        while (
+            found in rest and (above := self._stats[found].parent) != 1 and above in rest and self._holds(above, links)
+        ):
+            found = above
+        return found
 
     def _holds(self, pid: int, links: set[str]) -> bool:
         folder = f"/proc/{pid}/fd"

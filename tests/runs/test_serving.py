@@ -5,13 +5,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from fingerprint.runs.serving import NotFound, Serving, all_servers, by_pid, by_port, listening
-from probes.kit.facts import Gap
+from probes.kit.facts import Gap, Seen
 from probes.kit.host import Host
 from tests.probes.tree import Forbidding, tree
 from tests.waiting import until
@@ -28,6 +29,10 @@ listener = socket.create_server(("127.0.0.1", port))
 print(port, flush=True)
 sys.stdin.read()
 """
+
+# Of /proc/net/tcp; the port is 30000.
+HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+ROW = "   {n}: 0100007F:7530 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 {inode} 1\n"
 
 
 class Launched(NamedTuple):
@@ -105,6 +110,65 @@ def test_a_server_in_a_network_of_its_own_is_found_by_the_port_of_its_arguments(
     assert by_port(host, 30009) == Serving(7, "sglang-30009", "sglang", 30009)
 
 
+def test_of_several_that_have_the_port_in_networks_of_their_own_none_is_guessed(tmp_path: Path) -> None:
+    """As containers have that were all started by one command."""
+    files = {"/proc/7/environ": "", "/proc/8/environ": ""}
+    for pid in (7, 8):
+        files[f"/proc/{pid}/stat"] = stat_of(pid, "python3", 1)
+        files[f"/proc/{pid}/cmdline"] = "vllm serve m --port 8000 ".replace(" ", "\0")
+    with pytest.raises(NotFound, match="2 servers were told to listen on port 8000: say which, by --pid 7 or --pid 8"):
+        by_port(tree(tmp_path, files), 8000)
+
+
+@pytest.mark.parametrize("name", ["docker-proxy", "rootlessport-ch", "systemd"])
+def test_what_only_passes_connections_on_is_no_server(name: str, listener: socket.socket, tmp_path: Path) -> None:
+    port = listener.getsockname()[1]
+    code = f"import ctypes, sys; ctypes.CDLL(None).prctl(15, {name.encode()!r}); print(1, flush=True); sys.stdin.read()"
+    with holding(listener, code) as pid, pytest.raises(NotFound, match=f"{name} listens on port {port} for a server"):
+        by_port(Only(pid), port)
+
+
+def test_of_processes_that_share_a_socket_it_is_the_one_that_started_the_others(tmp_path: Path) -> None:
+    """Of a web server's; its workers may have lower numbers. systemd keeps what it hands on to a service."""
+    below = {1: ("systemd", 0), 5: ("nginx", 9), 9: ("nginx", 1)}
+    files = {f"/proc/{pid}/stat": stat_of(pid, name, parent) for pid, (name, parent) in below.items()}
+    host = tree(tmp_path, {**files, "/proc/net/tcp": HEADER + ROW.format(n=0, state="0A", inode=11)})
+    for pid in below:
+        folder = tmp_path / f"proc/{pid}/fd"
+        folder.mkdir()
+        (folder / "3").symlink_to("socket:[11]")
+    assert by_port(host, 30000).pid == 9
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener
+
+
+@contextmanager
+def holding(listener: socket.socket, code: str) -> Iterator[int]:
+    """A child that has the socket as well."""
+    pipe = subprocess.PIPE
+    argv = [sys.executable, "-c", code]
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, pass_fds=(listener.fileno(),)) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        yield child.pid
+        child.kill()
+
+
+class Only(Host):
+    """This host, as if these processes alone ran on it."""
+
+    def __init__(self, *pids: int) -> None:
+        super().__init__()
+        self._pids = pids
+
+    def names(self, path: str) -> Seen[tuple[str, ...]]:
+        return tuple(map(str, self._pids)) if path == "/proc" else super().names(path)
+
+
 def stat_of(pid: int, name: str, parent: int) -> str:
     return f"{pid} ({name}) S {parent} " + " ".join(["0"] * 48)
 
@@ -116,12 +180,8 @@ def test_arguments_are_read_of_those_alone_that_may_be_an_engines(tmp_path: Path
 
 
 def test_a_connection_is_no_listener(tmp_path: Path) -> None:
-    header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-    row = (
-        "   {n}: 0100007F:7530 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 {inode} 1\n"
-    )
-    table = header + row.format(n=0, state="0A", inode=11) + row.format(n=1, state="01", inode=12) + "torn\n"
-    six = header + "   0: 00000000000000000000000000000000:7530 0:0 0A 0:0 00:0 0 0 0 13 1\n"
+    table = HEADER + ROW.format(n=0, state="0A", inode=11) + ROW.format(n=1, state="01", inode=12) + "torn\n"
+    six = HEADER + "   0: 00000000000000000000000000000000:7530 0:0 0A 0:0 00:0 0 0 0 13 1\n"
     host = tree(tmp_path, {"/proc/net/tcp": table, "/proc/net/tcp6": six})
     assert listening(host, 30000) == {"11", "13"}
     assert listening(Forbidding("/proc/net"), 30000) == frozenset()
