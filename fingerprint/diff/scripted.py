@@ -4,28 +4,40 @@ There `main` is the script, here it is the launcher. What is compared is launche
 one run only, as any process that came or went.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from fingerprint.diff.changes import Paired
+from fingerprint.runs.effective import Standing
 from fingerprint.snapshot import Key
 from probes.kit.engines import engine_of
 from probes.kit.probe import MAIN
 
-V = TypeVar("V")
+Sections = Mapping[Key, Standing]
 
 SCRIPT = f"{MAIN}.start-script"
 
 
-def below_a_script(a: Iterable[Key], b: Iterable[Key]) -> Paired | None:
+class _Program(msgspec.Struct, frozen=True):
+    path: Any = None
+
+
+class _Process(msgspec.Struct, frozen=True):
+    program: _Program = _Program()
+
+
+def below_a_script(a: Sections, b: Sections) -> Paired | None:
     """The launchers of A and B, where one of them is below a script and the other is not."""
     ours, theirs = _launcher(a), _launcher(b)
+    ours, theirs = ours or _main_that_runs(b, theirs, a), theirs or _main_that_runs(a, ours, b)
     if ours == theirs or not (ours and theirs) or MAIN not in (ours, theirs):
         return None
     return Paired(ours, theirs, "same engine, below a start script")
 
 
-def alike(a: Mapping[Key, V], b: Mapping[Key, V]) -> tuple[Mapping[Key, V], Mapping[Key, V]]:
+def alike(a: Sections, b: Sections) -> tuple[Sections, Sections]:
     """Both, with the launcher under the name that it has in B, and the script under one that nothing else has."""
     pair = below_a_script(a, b)
     if pair is None:
@@ -35,11 +47,11 @@ def alike(a: Mapping[Key, V], b: Mapping[Key, V]) -> tuple[Mapping[Key, V], Mapp
     return _renamed(a, {MAIN: pair.b}), _renamed(b, {MAIN: SCRIPT})
 
 
-def _renamed(sections: Mapping[Key, V], names: Mapping[str, str]) -> Mapping[Key, V]:
+def _renamed(sections: Sections, names: Mapping[str, str]) -> Sections:
     return {key._replace(target=names.get(key.target, key.target)): it for key, it in sections.items()}
 
 
-def _launcher(keys: Iterable[Key]) -> str:
+def _launcher(keys: Sections) -> str:
     """Of the run's one server that has parts, or a name of its own; empty where there are several, or none is known."""
     targets = {key.target for key in keys if key.area == "process"}
     servers = {named.server for target in targets if (named := engine_of(target))}
@@ -47,3 +59,18 @@ def _launcher(keys: Iterable[Key]) -> str:
         return ""
     (server,) = servers
     return server if server in targets else MAIN if MAIN in targets else ""
+
+
+def _main_that_runs(others: Sections, launcher: str, sections: Sections) -> str:
+    """`main` where it runs the launcher's program: a server of one process has no part that tells its engine."""
+    program = _program(others, launcher)
+    return MAIN if program and program == _program(sections, MAIN) else ""
+
+
+def _program(sections: Sections, target: str) -> str:
+    """The name of its file; empty where that is not known."""
+    standing = sections.get(Key("process", target))
+    if standing is None or standing.blob is None:
+        return ""
+    path = msgspec.json.decode(standing.blob.body, type=_Process).program.path
+    return path.rpartition("/")[2] if isinstance(path, str) else ""

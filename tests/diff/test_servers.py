@@ -6,9 +6,13 @@ import pytest
 
 from fingerprint.diff import Changes, compare
 from fingerprint.diff.changes import Paired
+from fingerprint.diff.scripted import below_a_script
+from fingerprint.runs.effective import Standing
+from fingerprint.snapshot import Key
 from probes.kit.facts import Map, Section
 from probes.nccl.sections import Nccl
 from probes.process import Process
+from probes.process.sections import Program
 from tests.diff.made_up import Task, known, state_of
 
 
@@ -69,6 +73,17 @@ def test_a_launcher_below_a_start_script_is_compared_with_one_that_is_none_below
     mirrored = compared(itself, script)
     assert told(mirrored)["process/sglang-30000/nice"] is None
     assert ("process/main.start-script", "appeared") in {(it.text, it.first.verdict) for it in mirrored.changes}
+
+
+@pytest.mark.parametrize(("program", "pair"), [("/new/llama-server", ("llama-cpp-8080", "main")), ("/bin/sleep", None)])
+def test_a_server_of_one_process_is_told_by_its_program(program: str, pair: tuple[str, str] | None) -> None:
+    def running(**programs: str) -> Mapping[Key, Standing]:
+        of = {target: Process(program=Program(path=path)) for target, path in programs.items()}
+        return state_of({f"process/{target.replace('_', '-')}": section for target, section in of.items()}).sections
+
+    script, itself = running(main="/bin/sh", llama_cpp_8080="/old/llama-server"), running(main=program)
+    there, back = below_a_script(script, itself), below_a_script(itself, script)
+    assert (there and (there.a, there.b), back and (back.b, back.a)) == (pair, pair)
 
 
 def test_of_two_servers_below_a_script_none_is_the_launcher() -> None:

@@ -176,6 +176,26 @@ def test_a_run_of_a_start_script_compares_with_one_of_the_server_itself(fingerpr
     assert [it["fact"] for it in diff["changes"] if "/program/" in it["fact"] or "/flags/" in it["fact"]] == []
 
 
+def test_a_server_of_one_process_that_a_script_starts_compares_with_one_that_is_attached_to(fingerprint: Cli) -> None:
+    server = StandIn(fingerprint.home, "llama.cpp")
+    launcher = f"llama-cpp-{server.port}"
+
+    def stop() -> None:
+        wait_for(fingerprint, "a", ("main", launcher))
+        server.stop()
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    fingerprint("run", "--name", "a", "--", "sh", "-c", '"$@"; :', "sh", *server.command)
+    stopping.join()
+    record(fingerprint, "b", server, (), GGML_NUMA="distribute")
+    diff = fingerprint.diff("a", "b", status=1)
+    assert {"a": launcher, "b": "main", "how": "same engine, below a start script"} in diff["pairing"]
+    told = [it["fact"] for it in diff["changes"]]
+    assert "process/main/env/GGML_NUMA" in told
+    assert [fact for fact in told if "/program/" in fact or "/flags/" in fact or "/operands" in fact] == []
+
+
 @pytest.mark.long
 @needs_two_cpus
 def test_a_server_is_read_again_once_it_serves(fingerprint: Cli) -> None:
