@@ -42,7 +42,7 @@ def _head(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if document["attached"]:
         servers = (f"{it['target']} (pid {it['pid']})" for it in document["attached"])
         yield "attached to", f"{', '.join(servers)}{', in the background' if document['detached'] else ''}"
-    yield "in", document["cwd"]
+    yield "in", document["cwd"] or "(not read)"
     yield "on", document["host"]
     yield "started", moment(document["opened_at"])
     yield "benchmark", document["benchmark"]

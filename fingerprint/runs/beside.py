@@ -81,7 +81,7 @@ class Beside:
             self._recording.means.reader,
             Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
             Writing(self._process, self._renamed, self._recording.trouble),
-            Telling(_is_passing, _environment, _is_gone),
+            Telling(_is_passing, environment_of, _is_gone),
         )
 
     def _process(self, key: Key, reading: Reading) -> None:
@@ -105,12 +105,15 @@ def _is_passing(key: Key, reading: Reading) -> bool:
     return section is not None and is_wrapper(section)
 
 
-def _environment(key: Key, reading: Reading) -> Hashable:
-    """What decides what it can import; None for what is no Python."""
+def environment_of(key: Key, reading: Reading) -> Hashable:
+    """What decides what it can import; None for what is no Python. Of a server that may not be read it is asked all the
+    same, so that the run says that it was denied."""
     from probes.process import Process as Section
 
     section = reading.section(Section) if key.area == "process" else None
     told = section.interpreter.environment if section else Gap("absent")
+    if section is not None and told == Gap("denied") and "." not in key.target:
+        return key.target if _is_called_python(section.argv0) else None
     if section is None or (isinstance(told, Gap) and told.code != "not_observable"):
         return None
     if isinstance(section.env, Gap) and "." in key.target:
@@ -118,6 +121,13 @@ def _environment(key: Key, reading: Reading) -> Hashable:
     variables = {} if isinstance(section.env, Gap) else section.env.items
     steering = tuple(variables.get(name) for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE"))
     return told, section.interpreter.options, steering
+
+
+def _is_called_python(name: object) -> bool:
+    from probes.kit.interpreters import named
+
+    known = named(name) if isinstance(name, str) else None
+    return known is not None and known.family == "python"
 
 
 def _is_gone(key: Key, reading: Reading) -> bool:

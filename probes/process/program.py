@@ -49,7 +49,8 @@ def described(host: Host, started: Started) -> Described:
         program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
         none = executable if isinstance(executable, Gap) else _COMPILED
         interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
-        return Described(program, interpreter, then(argv, first), *_line(then(argv, lambda words: words[1:])))
+        own = then(argv, _own_words if isinstance(executable, Gap) else lambda words: words[1:])
+        return Described(program, interpreter, then(argv, first), *_line(own))
     if isinstance(argv, Gap):
         return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv, argv)
     at = script_at(known.family, argv)
@@ -62,6 +63,14 @@ def described(host: Host, started: Started) -> Described:
 
 def _line(words: Seen[tuple[Text, ...]]) -> tuple[Seen[Map[Seen[tuple[Text, ...]]]], Seen[tuple[Text, ...]]]:
     return (words, words) if isinstance(words, Gap) else flags(words)
+
+
+def _own_words(argv: tuple[Text, ...]) -> tuple[Text, ...]:
+    """Of a program whose file may not be told: an interpreter by the name it was called by, so that the words are the
+    same as to one who may."""
+    called = first(argv)
+    known = None if isinstance(called, Redacted) else named(called)
+    return argv[1 + (script_at(known.family, argv) or 0 if known else 0) :]
 
 
 def first(argv: tuple[Text, ...]) -> Text:

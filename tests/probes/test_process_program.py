@@ -239,6 +239,17 @@ def test_what_a_plain_user_may_not_read_of_another_is_denied(host: Host) -> None
 
 
 @pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_of_a_script_a_plain_user_is_told_the_arguments_that_root_is_told(host: Host, tmp_path: Path) -> None:
+    script = tmp_path / "serve.py"
+    script.write_text("import time; time.sleep(60)")
+    with running((sys.executable, "-u", str(script), "serve", "/m", "--tp", "8")) as pid:
+        plain, root = as_nobody(lambda: read(host, pid)), read(host, pid)
+    assert plain.program.path == Gap("denied")
+    assert (plain.flags, plain.operands) == (root.flags, root.operands) == (Map({"--tp": ("8",)}), ("serve", "/m"))
+
+
+@pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("git"), reason="needs git, and root to make a namespace")
 def test_program_and_commit_are_those_of_the_processs_own_file_system(host: Host, tmp_path: Path) -> None:
     ours, theirs = (committed(tmp_path / name, f"# {name}\nsleep 60; :\n") for name in ("ours", "theirs"))

@@ -28,7 +28,7 @@ def _head(document: Document) -> Iterator[tuple[str, Child]]:
     yield "command", tag("code", " ".join(words))
     if document["attached"]:
         yield "attached to", ", ".join(f"{it['target']} (pid {it['pid']})" for it in document["attached"])
-    yield "in", tag("code", document["cwd"])
+    yield "in", tag("code", document["cwd"] or "(not read)")
     yield "on", f"{document['host']}, {moment(document['opened_at'])}"
     yield "benchmark", document["benchmark"]
     yield "id", document["id"]
