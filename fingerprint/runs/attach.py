@@ -22,6 +22,7 @@ from fingerprint.runs.serving import Serving
 from fingerprint.runs.watch import Duty, watch
 from fingerprint.version import __version__
 from probes.kit.facts import Gap, Redacted, seen_or, then
+from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.probe import MAIN, Target
 from probes.kit.processes import stat
@@ -138,7 +139,7 @@ class _Attached:
             asked.host,
             opener(self._host),
             seen_or(self._host.arguments(first.pid), ()),
-            seen_or(self._host.link(f"/proc/{first.pid}/cwd"), ""),
+            seen_or(link_of(self._host, first.pid, "cwd"), ""),
             asked.vary,
             __version__,
             tuple(map(self._attached, self._targets, asked.servers)),

@@ -2,7 +2,7 @@
 
 import posixpath
 
-from probes.kit.facts import Gap, Seen
+from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host
 
 _LINKS = 40  # Linux gives up beyond 40 (MAXSYMLINKS, include/linux/namei.h)
@@ -21,6 +21,21 @@ def is_file(host: Host, path: str) -> bool:
     """Whether a regular file is seen there, links followed."""
     info = host.stat(path)
     return not isinstance(info, Gap) and info.mode & _TYPE == _REGULAR
+
+
+def link_of(host: Host, pid: int, name: str) -> Seen[str]:
+    """Where /proc/PID/NAME leads, as the process itself calls it. name: `exe`, `cwd`."""
+    return then(host.link(f"/proc/{pid}/{name}"), lambda path: inside(path, root_of(host, pid)))
+
+
+def root_of(host: Host, pid: int) -> str:
+    """Of a process in a chroot; empty for one that has the whole."""
+    return seen_or(host.link(f"/proc/{pid}/root"), "").rstrip("/")
+
+
+def inside(path: str, root: str) -> str:
+    """The kernel tells paths from our root, where a chroot of a process lies beneath ours."""
+    return path[len(root) :] or "/" if root and f"{path}/".startswith(f"{root}/") else path
 
 
 def real(host: Host, path: str) -> Seen[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
-from probes.kit.filepaths import absolute, folder_of, found, is_file, real
+from probes.kit.filepaths import absolute, folder_of, found, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
 from probes.kit.processes import stat
@@ -42,7 +42,7 @@ def untitled(host: Host, pid: int, executable: str, argv: Words) -> Words:
         if not argv or isinstance(argv[0], Redacted) or named(argv[0]):
             return argv
         parent = then(stat(host, pid), lambda seen: seen.parent)
-        if isinstance(parent, Gap) or host.link(f"/proc/{parent}/exe") != executable:
+        if isinstance(parent, Gap) or link_of(host, parent, "exe") != executable:
             break
         pid, argv = parent, seen_or(host.arguments(parent), ())
     return own

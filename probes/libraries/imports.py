@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
-from probes.kit.filepaths import absolute, folder_of, is_file, real
+from probes.kit.filepaths import absolute, folder_of, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
 from probes.kit.pythons import environment, of_folders, path_folders, switches, untitled, version
@@ -51,7 +51,7 @@ def started(host: Host, pid: int) -> Seen[Started]:
     """A gap for a program that is no Python. Arguments before the executable's name: a process that had ended when
     they were read has neither."""
     argv, environ = host.arguments(pid), host.environ(pid)
-    cwd, executable = host.link(f"/proc/{pid}/cwd"), host.link(f"/proc/{pid}/exe")
+    cwd, executable = link_of(host, pid, "cwd"), link_of(host, pid, "exe")
     if isinstance(executable, Gap):
         return Gap("absent", "the process ended") if executable.code == "absent" else executable
     path = executable.removesuffix(" (deleted)")

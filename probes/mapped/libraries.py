@@ -7,6 +7,7 @@ import msgspec
 
 from probes.kit.answers import Elf
 from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.filepaths import inside, root_of
 from probes.kit.host import Host
 from probes.mapped.objects import Object, Objects
 from probes.mapped.owner import owners
@@ -61,11 +62,10 @@ class _Reading:
         self._host, self._pid = host, pid
         self._files = host.within(pid)
         self._owners = owners(host, pid)
-        root = host.link(f"/proc/{pid}/root")
-        self._root = "" if isinstance(root, Gap) else root.rstrip("/")
+        self._root = root_of(host, pid)
 
     def of(self, name: str, file: Object) -> File:
-        path = self._path(file)
+        path = inside(file.path, self._root)
         files, place = self._place(file, path)
         elf = files.elf(place, next((text for start, text in _VERSIONS if name.startswith(start)), ""))
         size = then(elf, lambda told: told.size)
@@ -86,11 +86,6 @@ class _Reading:
         if file.deleted or (isinstance(seen, Gap) and seen.code == "absent"):
             return self._host, f"/proc/{self._pid}/map_files/{file.addresses}"
         return self._files, path
-
-    def _path(self, file: Object) -> str:
-        """The kernel tells it from our root, where a chroot of the process lies beneath ours."""
-        inside = self._root and file.path.startswith(f"{self._root}/")
-        return file.path[len(self._root) :] if inside else file.path
 
 
 def _digest(files: Host, path: str, told: Elf) -> Seen[str]:

@@ -8,6 +8,7 @@ from typing import Any, Union
 import msgspec
 
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
+from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.model.asked import Asked, asked
 from probes.model.hub import Place, place
@@ -39,7 +40,7 @@ def model(host: Host, pid: int) -> Model:
     found = asked(argv, env)
     if not found:
         return Model(models=Map({}))
-    files, cwd = host.within(pid), host.link(f"/proc/{pid}/cwd")
+    files, cwd = host.within(pid), link_of(host, pid, "cwd")
     return Model(
         models=Map({role: _checkpoint(files, one, place(files, one, env, cwd)) for role, one in found.items()})
     )

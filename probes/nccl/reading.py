@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
+from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.parse import fields
 from probes.nccl.known import unknown
@@ -34,7 +35,7 @@ TELLS = ("INFO", "TRACE", "ABORT")
 def nccl(host: Host, pid: int) -> Nccl:
     files = host.within(pid)
     found = variables(host, files, pid)
-    cwd = seen_or(host.link(f"/proc/{pid}/cwd"), "/")
+    cwd = seen_or(link_of(host, pid, "cwd"), "/")
     named = found.values if isinstance(found.values, Gap) else Map(dict(_files(files, found, cwd)))
     return Nccl(
         variables=found.values,

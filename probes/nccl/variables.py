@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Union
 
 from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
-from probes.kit.filepaths import absolute
+from probes.kit.filepaths import absolute, link_of
 from probes.kit.host import Host
 from probes.kit.parse import fields
 
@@ -56,7 +56,7 @@ def _user_file(host: Host, files: Host, pid: int, environ: Mapping[str, Text]) -
     if isinstance(named, Redacted):
         return Gap("not_observable", "NCCL_CONF_FILE was redacted")
     if named:
-        return absolute(named, seen_or(host.link(f"/proc/{pid}/cwd"), "/"))
+        return absolute(named, seen_or(link_of(host, pid, "cwd"), "/"))
     return then(_home(host, files, pid), lambda home: f"{home.rstrip('/')}/.nccl.conf")
 
 

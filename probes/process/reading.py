@@ -3,7 +3,7 @@
 import msgspec
 
 from probes.kit.facts import Gap, Seen, then
-from probes.kit.filepaths import folder_of
+from probes.kit.filepaths import folder_of, link_of
 from probes.kit.git import git, tree_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
@@ -51,8 +51,7 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
     """Environment and arguments before the executable's name: a process that had ended when they were read
     has none of the three."""
     environ, argv = host.environ(pid), host.arguments(pid)
-    cwd = host.link(f"/proc/{pid}/cwd")
-    executable = host.link(f"/proc/{pid}/exe")
+    cwd, executable = link_of(host, pid, "cwd"), link_of(host, pid, "exe")
     if isinstance(executable, Gap) and executable.code == "absent":
         return Sorted(ENDED, ENDED, ENDED), Started(ENDED, "", ENDED, ENDED, ENDED, host)
     started = Started(

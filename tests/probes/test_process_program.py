@@ -264,6 +264,20 @@ def test_program_and_commit_are_those_of_the_processs_own_file_system(host: Host
     assert isinstance(seen.interpreter.sha256, str)  # read through /proc/PID/exe
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its root")
+def test_the_paths_of_a_process_in_a_chroot_are_those_that_it_knows(host: Host, tmp_path: Path) -> None:
+    """The kernel tells them from our root."""
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv/serve.py").write_text("another's")
+    entering = f"import os, time; os.chroot({str(tmp_path)!r}); os.chdir('/srv'); time.sleep(60)"
+    with running((sys.executable, "-c", entering)) as pid:
+        until(lambda: Path(f"/proc/{pid}/root").readlink() == tmp_path)
+        seen = read(host, pid)
+    assert seen.cwd == "/srv"
+    assert seen.interpreter.path == str(Path(sys.executable).resolve()), "what lies outside of it has no other name"
+
+
 def committed(folder: Path, script: str) -> str:
     """The commit of a new tree that holds the script."""
     folder.mkdir()
