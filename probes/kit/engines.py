@@ -8,7 +8,8 @@ Engines start processes of many roles and most of them rename theirs (setproctit
     vLLM        PREFIX::Worker_DP0_TP3_EP3, PREFIX::EngineCore_DP0, PREFIX::APIServer_0, PREFIX::DPCoordinator (0.33.0;
                 PREFIX is VLLM unless VLLM_PROCESS_NAME_PREFIX says otherwise); 0.8.5 has no titles
     TGI         text-generation-launcher, -router, and text-generation-server with RANK in its environment (3.x)
-    TensorRT-LLM  trtllm-serve, and `python -m mpi4py.futures.server`, MPI's ranks in the environment
+    TensorRT-LLM  trtllm-serve, and `python -m mpi4py.futures.server`, MPI's ranks in the environment; by
+                trtllm-llmapi-launch mgmn_leader_node and mgmn_worker_node, which mpirun or srun starts beside it (1.2)
     Triton      tritonserver, and triton_python_backend_stub of each instance of a Python model
     Ollama      ollama serve, and `ollama runner` of each loaded model (before 0.5.8 ollama_llama_server)
 """
@@ -117,6 +118,7 @@ _CALLED: Mapping[str, tuple[Engine, Role]] = {
     "tensorrt_llm.commands.serve": ("tensorrt-llm", "launcher"),
     "tensorrt_llm.commands.serve disaggregated": ("tensorrt-llm", "router"),
     "mpi4py.futures.server": ("tensorrt-llm", "worker"),
+    "tensorrt_llm.llmapi.mgmn_leader_node": ("tensorrt-llm", "worker"),
     "tensorrt_llm.llmapi.mgmn_worker_node": ("tensorrt-llm", "worker"),
     "tritonserver": ("triton", "launcher"),
     "triton_python_backend_stub": ("triton", "worker"),
@@ -312,7 +314,7 @@ class _Tree:
     def servers(self) -> tuple[Server, ...]:
         below: dict[int, dict[int, Part]] = {pid: {} for pid in self._heads}
         for pid, part in self._parts.items():
-            head = None if pid in self._heads else self._head_above(pid)
+            head = None if pid in self._heads else self._head_above(pid) or self._head_beside(pid, part)
             if head is not None and self._is_told_apart(part, self._parts[head]):
                 below[head][pid] = self._as_below(part, self._parts[head])
         names = _numbered({pid: _label(part) for pid, part in self._heads.items()})
@@ -346,6 +348,17 @@ class _Tree:
 
     def _head_above(self, pid: int) -> int | None:
         return next((one for one in self._above(pid) if one in self._heads), None)
+
+    def _head_beside(self, pid: int, part: Part) -> int | None:
+        """Of a rank of MPI its launcher, which MPI started as well: the only one below the nearest process that both
+        descend from."""
+        for above in self._above(pid) if part.ranks[:1] and part.ranks[0][0] == "rank" else ():
+            heads = [
+                head for head, told in self._heads.items() if told.engine == part.engine and above in self._above(head)
+            ]
+            if heads:
+                return heads[0] if len(heads) == 1 else None
+        return None
 
     def _is_told_apart(self, part: Part, head: Part) -> bool:
         """A forked copy that has no title of its own tells no more than that it is one."""

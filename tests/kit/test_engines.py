@@ -77,6 +77,15 @@ TENSORRT_LLM_12 = (  # commands/serve.py, llmapi/mpi_session.py; mpi4py/futures/
     started(32, 31, "/usr/bin/python3", "-m", "mpi4py.futures.server", OMPI_COMM_WORLD_RANK="0"),
     started(33, 31, "/usr/bin/python3", "-m", "mpi4py.futures.server", OMPI_COMM_WORLD_RANK="1"),
 )
+TENSORRT_LLM_12_LAUNCHED = (  # llmapi/trtllm-llmapi-launch: what serves has none of MPI's variables
+    started(35, 1, "mpirun", "-n", "2", "trtllm-llmapi-launch", "trtllm-serve", "/m", "--tp_size", "2"),
+    started(36, 35, "/bin/bash", "/usr/local/bin/trtllm-llmapi-launch", "trtllm-serve", "/m", "--tp_size", "2"),
+    started(37, 36, "/bin/bash", "/usr/local/bin/trtllm-llmapi-launch", "trtllm-serve", "/m", "--tp_size", "2"),
+    started(38, 37, "/usr/bin/python3", "/usr/local/bin/trtllm-serve", "/m", "--tp_size", "2"),
+    started(39, 36, "python3", "-m", "tensorrt_llm.llmapi.mgmn_leader_node", OMPI_COMM_WORLD_RANK="0"),
+    started(46, 35, "/bin/bash", "/usr/local/bin/trtllm-llmapi-launch", "trtllm-serve", "/m", "--tp_size", "2"),
+    started(47, 46, "python3", "-m", "tensorrt_llm.llmapi.mgmn_worker_node", OMPI_COMM_WORLD_RANK="1"),
+)
 TRITON = (  # server/src/command_line_parser.cc, python_backend/src/stub_launcher.cc
     started(40, 1, "/opt/tritonserver/bin/tritonserver", "--model-repository=/models", "--http-port=8010"),
     started(
@@ -139,6 +148,10 @@ OLLAMA = (  # envconfig/config.go, llm/server.go
             },
         ),
         (TENSORRT_LLM_12, {30: "tensorrt-llm-8008", 32: "tensorrt-llm-8008.rank0", 33: "tensorrt-llm-8008.rank1"}),
+        (
+            TENSORRT_LLM_12_LAUNCHED,
+            {38: "tensorrt-llm-8000", 39: "tensorrt-llm-8000.rank0", 47: "tensorrt-llm-8000.rank1"},
+        ),
         (TRITON, {40: "triton-8010", 41: "triton-8010.worker"}),
         (TGI_3, {50: "tgi-8080", 51: "tgi-8080.tp0", 52: "tgi-8080.tp1", 53: "tgi-8080.router"}),
         (LLAMA_CPP, {60: "llama-cpp-8080"}),
@@ -201,6 +214,13 @@ def test_schedulers_that_are_all_titled_alike_are_not_all_the_first_rank() -> No
     tree = (SGLANG_046[0], titled(12, 10, "sglang::scheduler"), titled(13, 10, "sglang::scheduler"))
     assert names_of(tree) == {10: "sglang-30000", 12: "sglang-30000.scheduler", 13: "sglang-30000.scheduler.2"}
     assert names_of(tree[:2])[12] == "sglang-30000.tp0"
+
+
+def test_a_rank_of_mpi_between_two_servers_belongs_to_neither() -> None:
+    second = tuple(one._replace(pid=one.pid + 100, parent=one.parent + 100) for one in TENSORRT_LLM_12_LAUNCHED)
+    lost = started(300, 1, "python3", "-m", "tensorrt_llm.llmapi.mgmn_worker_node", OMPI_COMM_WORLD_RANK="1")
+    tree = (started(1, 0, "/sbin/init"), *TENSORRT_LLM_12_LAUNCHED, second[0]._replace(parent=1), *second[1:], lost)
+    assert [list(server.parts) for server in servers(tree)] == [[39, 47], [139, 147]]
 
 
 def test_a_wrapper_is_not_the_server_that_it_starts() -> None:

@@ -56,6 +56,27 @@ def test_a_process_keeps_its_name_when_an_elder_ends_and_no_number_is_given_twic
     assert names(tree(Host(), nest)) == ["main", "main.python.1", "main.sleep.1"]
 
 
+def test_ranks_that_mpi_starts_beside_a_server_are_its_own(tmp_path: Path) -> None:
+    """What mpirun starts, as trtllm-llmapi-launch does."""
+    modules = tmp_path / "tensorrt_llm/llmapi"
+    modules.mkdir(parents=True)
+    for file in (tmp_path / "trtllm-serve", modules / "mgmn_leader_node.py", modules / "mgmn_worker_node.py"):
+        file.write_text("import time; time.sleep(60)")
+    below = f"exec {sys.executable} -m tensorrt_llm.llmapi.mgmn"
+    (tmp_path / "rank0").write_text(
+        f"env -u OMPI_COMM_WORLD_RANK {sys.executable} trtllm-serve /m --port 8008 & {below}_leader_node"
+    )
+    (tmp_path / "rank1").write_text(f"{below}_worker_node")
+    (tmp_path / "mpirun").write_text("for rank in 0 1; do OMPI_COMM_WORLD_RANK=$rank sh rank$rank & done; wait")
+    child = subprocess.Popen(["sh", "mpirun"], cwd=tmp_path, start_new_session=True)
+    server = "tensorrt-llm-8008"
+    try:
+        until(lambda: set(names(tree(Host(), child.pid))) == {"main", server, f"{server}.rank0", f"{server}.rank1"})
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
 def test_a_newcomer_is_seen_by_a_host_that_looked_before() -> None:
     host = Host()
     with running(("sleep", "60")) as one:
