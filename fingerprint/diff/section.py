@@ -204,13 +204,21 @@ class _Walk:
         return verdict_of(d, of_process=self.probe.of != "host")
 
     def _made(self, d: Difference, verdict: Verdict, before: Any, after: Any, says: str = "") -> Change:
-        temporary = self.key.is_descendant and only_temporary(before, after)
+        temporary = self.key.is_descendant and (only_temporary(before, after) or self._is_same_script(d))
         return Change(
             key=self.key, names=d.names, pattern=d.pattern, item=d.item, now=self._now(d.item), fact=self._fact(d),
             verdict=verdict, before=before, after=after, among=self._among(d.pattern, verdict),
             context=d.fact.context or temporary,
             says="only paths below folders for temporary files differ" if temporary else says,
         )  # fmt: skip
+
+    def _is_same_script(self, d: Difference) -> bool:
+        """Whether it is written anew for each start under a name that is drawn, as `conda run` does with what it is
+        given; what it holds is the same."""
+        if d.names != ("program", "path") or not only_temporary((d.before,), (d.after,)):
+            return False
+        held = [value_at(side, ("program", "sha256")) for side in (self.left, self.right)]
+        return isinstance(held[0], str) and held[0] == held[1]
 
     @cached_property
     def _volatile(self) -> Section:

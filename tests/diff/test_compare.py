@@ -11,6 +11,8 @@ from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Reading, reading_of
 from probes.kit.facts import Document, Gap, Map, Redacted
 from probes.libraries.sections import Libraries, Package
+from probes.process import Process
+from probes.process.sections import Program
 from tests.diff.made_up import Device, Links, Made, Task, known, made, state_of
 
 
@@ -246,6 +248,15 @@ def test_a_descendants_temporary_paths_are_no_suspects() -> None:
     assert the_change(a, b).first.context
     a, b = (state_of({"process/main": Task(operands=("-o", f"/tmp/cc{n}.s"))}) for n in (1, 2))
     assert not the_change(a, b).first.context
+
+
+@pytest.mark.parametrize(("held", "told"), [(("x", "x"), True), (("x", "y"), False), ((Gap("absent"),) * 2, False)])
+def test_a_script_that_is_written_anew_for_each_start_is_no_suspect(held: tuple[Any, Any], told: bool) -> None:
+    a, b = (
+        state_of({"process/main.bash.1": Process(program=Program(path=f"/tmp/tmp{n}", sha256=held[n]))}) for n in (0, 1)
+    )
+    [path] = [it.first for it in compare(a, b).changes if it.text.endswith("/path")]
+    assert path.context is told
 
 
 def test_a_unit_that_moved_is_compared_with_itself_and_the_move_is_stated() -> None:
