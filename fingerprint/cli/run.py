@@ -159,7 +159,7 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
         env=inherited_environment(),
         cwd=working_directory(),
         host=os.uname().nodename,
-        benchmark=asked.benchmark or benchmark_of(asked.cmd),
+        benchmark=asked.benchmark or benchmark_of(invocation.host.redactor.arguments(asked.cmd)),
         vary=asked.vary,
         workload=workload(asked.workload),
         streams=streams,

@@ -94,13 +94,14 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
     """Raises Trouble where no server is meant or none is found, and for a name that no argument could mean."""
     from fingerprint.cli.collecting import workload
     from fingerprint.cli.recording import name_of
-    from fingerprint.runs.attach import Attachment, words_of
+    from fingerprint.runs.attach import Attachment
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.beside import Rates
     from fingerprint.store import check_name
+    from probes.kit.facts import seen_or
 
     servers = found(invocation.host, asked.pids, asked.ports, every=asked.every)
-    words = [word for server in servers for word in words_of(invocation.host, server.pid)]
+    words = [word for server in servers for word in seen_or(invocation.host.arguments(server.pid), ())]
     sampling = invocation.settings.sampling
     return Attachment(
         name=name_of(_called(invocation.host, servers)) if asked.name is None else check_name(asked.name),

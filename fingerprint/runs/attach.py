@@ -21,7 +21,7 @@ from fingerprint.runs.relay import Relay, stop_self
 from fingerprint.runs.serving import Serving
 from fingerprint.runs.watch import Duty, watch
 from fingerprint.version import __version__
-from probes.kit.facts import Gap, Redacted, seen_or, then
+from probes.kit.facts import Gap, seen_or, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.probe import MAIN, Target
@@ -167,9 +167,3 @@ class _EachSecond:
 def _started(host: Host, pid: int) -> int | Gap:
     """Clock ticks since boot; a Gap of one that has ended."""
     return then(stat(host, pid), lambda seen: Gap("absent", "it ended") if seen.dead else seen.started)
-
-
-def words_of(host: Host, pid: int) -> tuple[str, ...]:
-    """The arguments, with a digest in the place of what is private."""
-    argv = seen_or(host.arguments(pid), ())
-    return tuple(word.digest if isinstance(word, Redacted) else word for word in argv)

@@ -112,9 +112,12 @@ _FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
 _ASSIGNMENT = re.compile(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
 _LOGIN = re.compile(r"(?!\d+:\d+$)[^/:\s]+:\S")  # `USER:PASSWORD`; 1000:1000 is a user and a group
 
-# `name=value`, `name: value`, `"name": "value"` (in JSON inside of JSON too) and `--name value`, anywhere in a text.
+# `name=value`, `name: value`, `"name": "value"` (in JSON inside of JSON too), `["name"] = "value"`, `"name", "value"`
+# and `--name value`, anywhere in a text.
 _PAIR = re.compile(
-    r"(?<![\w.-])(?:(?P<name>[\w.-]{2,80})\\?[\"']?\s{0,3}[:=]\s{0,3}|(?P<flag>--?[A-Za-z][\w.-]{1,80})\s{1,3}(?!-))"
+    r"(?<![\w.-])(?:(?P<name>[\w.-]{2,80})"
+    r"(?:\\?[\"']?\]?\s{0,3}[:=]\s{0,3}|[\"']\s{0,3},\s{0,3}(?=[\"'][^\"']{1,400}[\"']\s{0,3}[),\]]))"
+    r"|(?P<flag>--?[A-Za-z][\w.-]{1,80})\s{1,3}(?!-))"
     r"(?=\\?[\"']?(?!(?:null|none|true|false)(?![^\s\"',}\]]))[^\s\"',}\\])",
     re.IGNORECASE,
 )

@@ -106,6 +106,9 @@ def test_a_private_variable_is_redacted(name: str) -> None:
         "HF_TOKEN=abc vllm serve m",
         "vllm serve m --api-key abc --tp 8",
         "Token: abc",
+        'import os; os.environ["HF_TOKEN"] = "abc"',
+        "import os; os.environ.setdefault('API_KEY', 'abc')",
+        '["--api-key", "abc"]',
     ],
 )
 def test_a_secret_is_known_by_its_shape_under_an_allowed_name_too(value: str) -> None:
@@ -127,6 +130,8 @@ def test_a_secret_is_known_by_its_shape_under_an_allowed_name_too(value: str) ->
         "--xla_gpu_autotune_level=4",
         "0-63:2/4",
         "token: null, api_key=None",
+        '{"weights": {"strategy": "token", "symmetric": true}}',
+        '["LL", "LL128"]',
         '{"image_token": "<image>", "classifier_from_token": ["no", "yes"], "eos_token_id": 2}',
         "---------------Inter-Token Latency----------------",
         "--quantization fp8 --tokenizer-mode auto --skip-tokenizer-init",

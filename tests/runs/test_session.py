@@ -50,9 +50,9 @@ def test_the_records_of_a_run_tell_its_story_in_order(start: Starter) -> None:
 
 
 def test_what_was_run_is_recorded_without_its_secrets(start: Starter) -> None:
-    start("true", "--api-key", "hunter2", "plain")
+    start("true", "--token", "hunter2", "plain")
     [opened] = start.records(Opened)
-    assert opened.argv[:2] == ("true", "--api-key")
+    assert opened.argv[:2] == ("true", "--token")
     assert isinstance(opened.argv[2], Redacted)
     assert opened.argv[3] == "plain"
     assert (opened.opener.pid > 0, opened.opener.start_ticks > 0, len(opened.opener.boot_id)) == (True, True, 36)
