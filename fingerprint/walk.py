@@ -111,6 +111,20 @@ def _overlaid(value: Any, below: Any) -> Any:
     return below if isinstance(value, Gap) and below is not NOT_READ else value
 
 
+def explained(section: S, by: Section) -> S:
+    """`section` with what the gaps of `by` say of why they are."""
+    changes = {f: _explained(getattr(section, f), getattr(by, f)) for f in section.__struct_fields__}
+    return type(section)(**changes)
+
+
+def _explained(value: Any, by: Any) -> Any:
+    if isinstance(value, Section) and isinstance(by, Section):
+        return explained(value, by)
+    if isinstance(value, Map) and isinstance(by, Map):
+        return Map({key: _explained(item, by.items.get(key, item)) for key, item in value.items.items()})
+    return by if isinstance(value, Gap) and isinstance(by, Gap) and value == by else value
+
+
 def without(section: S, names: Sequence[Names]) -> S:
     """`section` as if nobody had looked at the values or items of these names."""
     fields = section.__struct_fields__

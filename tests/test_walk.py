@@ -1,6 +1,6 @@
 """Two sections side by side, those that are one collection and nothing else included."""
 
-from fingerprint.walk import MISSING, Difference, differences, overlaid, spread, value_at, without
+from fingerprint.walk import MISSING, Difference, differences, explained, overlaid, spread, value_at, without
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen, config
 from tests.diff.made_up import Device, Links, Made
 
@@ -41,6 +41,15 @@ def test_what_lies_below_fills_gaps_and_adds_no_keys() -> None:
     above = Made(mode=Gap("denied"), bytes=1, links=Links(width=NOT_READ), variables=Map({"X": Gap("failed")}))
     below = Made(mode="a", bytes=2, links=Links(width=4), variables=Map({"X": "1", "Y": "2"}))
     assert overlaid(above, below) == Made(mode="a", bytes=1, links=Links(width=4), variables=Map({"X": "1"}))
+
+
+def test_a_gap_is_told_why_by_another_of_its_code_and_by_nothing_else() -> None:
+    short = Made(mode=Gap("denied"), bytes=1, ratio=Gap("failed"), variables=Map({"X": Gap("failed")}))
+    why = {"X": Gap("failed", "so"), "Y": "2"}
+    told = explained(short, Made(mode=Gap("denied", "why"), bytes=2, ratio=Gap("denied", "no"), variables=Map(why)))
+    assert told == short
+    gaps = (told.mode, told.ratio, value_at(told, ("variables", "X")))
+    assert [gap.detail for gap in gaps if isinstance(gap, Gap)] == ["why", "", "so"]
 
 
 def test_what_is_taken_out_was_never_read() -> None:

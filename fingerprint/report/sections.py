@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from rich.console import ConsoleRenderable
 from rich.text import Text
 
-from fingerprint.report.layout import FACT, heading, rows, said
+from fingerprint.report.layout import FACT, Command, heading, rows, said
 from fingerprint.report.leaves import Section, Sections, is_a, of_section, worded
+from fingerprint.words import clean
 from probes.kit.paths import parse_glob
+
+_WIDEST = 60  # columns of a path; a longer one moves its value to the right
 
 
 def overview(sections: Sections) -> Iterator[ConsoleRenderable]:
@@ -17,11 +20,15 @@ def overview(sections: Sections) -> Iterator[ConsoleRenderable]:
 
 
 def facts(sections: Sections, pattern: str) -> Iterator[ConsoleRenderable]:
-    """The facts that match a glob, with their values."""
+    """The facts that match a glob, with their values, a line each: for grep, and to copy a path from."""
     yield heading("Facts", pattern)
     glob = parse_glob(pattern)
-    found = ((path, value) for name, section in sections.items() for path, value in of_section(name, section))
-    yield from rows([(said(str(path), FACT), worded(value)) for path, value in found if glob.matches(path)], indent=2)
+    every = ((path, value) for name, section in sections.items() for path, value in of_section(name, section))
+    found = [(str(path), worded(value)) for path, value in every if glob.matches(path)]
+    widest = min(max((len(path) for path, _ in found), default=0), _WIDEST)
+    for path, value in found:
+        line = Command("  ")
+        yield line.append(clean(path).ljust(widest), FACT).append(f"  {clean(value)}")
 
 
 def _counted(name: str, section: Section) -> tuple[Text, str, str]:

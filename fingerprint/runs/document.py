@@ -9,8 +9,9 @@ from fingerprint.places import place_of
 from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
 from fingerprint.runs.run import Run, State, ended
-from fingerprint.sections import leaves, published, units
+from fingerprint.sections import decoder_of, leaves, published, units
 from fingerprint.snapshot import Key
+from fingerprint.walk import explained
 from probes.kit.facts import Section
 from probes.kit.paths import parse_path
 
@@ -83,11 +84,12 @@ def _section(key: Key, standing: Standing, types: Types) -> dict[str, Any]:
         return nothing
     try:
         resolved = resolve(standing, types[key.area])
+        told = explained(resolved.section, decoder_of(types[key.area])(standing.volatile))
     except msgspec.ValidationError as error:
         return {**nothing, "detail": f"stored by another release: {error}"}
     changed = {str(key.path(names)): [_plain(d.before), _plain(d.after)] for names, d in resolved.unsteady.items()}
     given = [str(key.path(leaf.names)) for leaf in leaves(resolved.section) if assumed_of(resolved, leaf.names)]
-    facts = {"facts": published(resolved.section), "units": units(types[key.area])}
+    facts = {"facts": published(told), "units": units(types[key.area])}
     return {**said, **facts, "changed_during": changed, "given": given}
 
 

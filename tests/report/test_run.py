@@ -9,6 +9,10 @@ from fingerprint.report.run import render
 from fingerprint.runs.document import document
 from fingerprint.runs.effective import effective
 from fingerprint.runs.record import Distribution, Growth, Held, Sample, Sampled, Snapped, Uncounted
+from fingerprint.runs.record import Process as ProcessRecord
+from fingerprint.snapshot import reading_of
+from probes.kit.facts import Gap, Map
+from probes.process import Process
 from tests.diff.made_up import Card, Rack, rack, snapshot
 from tests.runs.recorded import closed, run
 
@@ -42,6 +46,17 @@ def shown(sample: Sample, name: str) -> str:
 )  # fmt: skip
 def test_what_samples_say_in_words(sample: Sample, name: str, words: str) -> None:
     assert shown(sample, name) == words
+
+
+def test_a_fact_is_one_line_however_long_and_a_gap_says_why() -> None:
+    long = "x" * 90
+    gone = Process(activation=Map({long: "y"}), cwd=Gap("denied", "not for you"))
+    folded = run(ProcessRecord(at=1, area="process", target="main", reading=reading_of(gone)), closed())
+    published = document(folded, "closed", effective(folded, {}), {"process": Process})
+    lines = [line.split() for line in render(published, facts="process/main/*/**", width=80).splitlines()]
+    assert [f"process/main/activation/{long}", "y"] in lines
+    last = render(published, facts="process/main/cwd", width=80).splitlines()[-1]
+    assert last.split(maxsplit=1) == ["process/main/cwd", "(denied: not for you)"]
 
 
 def test_a_device_that_went_while_it_ran_is_told_without_all_that_it_was() -> None:
