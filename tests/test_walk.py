@@ -1,5 +1,7 @@
 """Two sections side by side, those that are one collection and nothing else included."""
 
+from msgspec.structs import replace
+
 from fingerprint.walk import MISSING, Difference, differences, explained, overlaid, spread, value_at, without
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen, config
 from tests.diff.made_up import Device, Links, Made
@@ -45,8 +47,8 @@ def test_what_lies_below_fills_gaps_and_adds_no_keys() -> None:
 
 def test_a_gap_is_told_why_by_another_of_its_code_and_by_nothing_else() -> None:
     short = Made(mode=Gap("denied"), bytes=1, ratio=Gap("failed"), variables=Map({"X": Gap("failed")}))
-    why = {"X": Gap("failed", "so"), "Y": "2"}
-    told = explained(short, Made(mode=Gap("denied", "why"), bytes=2, ratio=Gap("denied", "no"), variables=Map(why)))
+    why = Made(mode=Gap("denied", "why"), bytes=2, ratio=Gap("denied", "no"))
+    told = explained(short, replace(why, variables=Map({"X": Gap("failed", "so"), "Y": "2"})))
     assert told == short
     gaps = (told.mode, told.ratio, value_at(told, ("variables", "X")))
     assert [gap.detail for gap in gaps if isinstance(gap, Gap)] == ["why", "", "so"]
