@@ -12,6 +12,7 @@ from typing import Any
 from fingerprint.explain.contract import ChangedFact, Diff, MetricChange, Suspect
 from fingerprint.gate.contract import Check, State, Verdict
 from fingerprint.report.phrases import (
+    between,
     counted,
     grown_facts,
     in_both,
@@ -90,9 +91,8 @@ def _head(diff: Diff) -> Iterator[str]:
     yield f"### {words(diff.headline)}"
     sides = (("A", diff.a), ("B", diff.b))
     yield "\n".join(f"- **{letter}** {code(side.name)} {words(starts(side))}" for letter, side in sides)
-    crossed = diff.comparable.epochs_crossed
-    between = f" Between them lies: {', '.join(crossed)}." if crossed else ""
-    yield f"**Same experiment?** {words((diff.comparable.says or sameness(diff)) + between)}"
+    same = diff.comparable.says or sameness(diff)
+    yield f"**Same experiment?** {words(f'{same} {between(diff.comparable.epochs_crossed)}'.strip())}"
 
 
 def _metrics(diff: Diff) -> Iterator[str]:

@@ -30,6 +30,7 @@ NOBODY_KNOWS = "nothing on this host tells it"
 WITH_IT = 2
 _POLICY_LINE = re.compile(r"(?P<file>.+?)(?: at [^\s:]+)?:(?P<line>\d+)", re.DOTALL)
 """Read from a revision it is `policy.toml at main:12`."""
+_SET_BACK = {"boot": "kernel/boot_id", "container start": "container/main/started"}
 _CLAUSE = re.compile(r"; |(?<=[a-z0-9)%])\. ")
 
 
@@ -107,6 +108,13 @@ def sameness(diff: Diff) -> str:
         "command": same.same_command,
     }
     return ", ".join(f"{name}: {words[answer]}" for name, answer in asked.items())
+
+
+def between(crossed: Sequence[str]) -> str:
+    """What lies between the runs, and where it is told what that sets back; empty for nothing."""
+    where = " and ".join(f"fingerprint explain {_SET_BACK[epoch]}" for epoch in crossed if epoch in _SET_BACK)
+    told = f" What that sets back: {where}" if where else ""
+    return f"Between them lies: {', '.join(crossed)}.{told}" if crossed else ""
 
 
 def took(cpus: float | None) -> str:

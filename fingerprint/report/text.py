@@ -30,6 +30,7 @@ from fingerprint.report.phrases import (
     NO_VALUE,
     area_and_name,
     at_rest,
+    between,
     counted,
     in_both,
     listed,
@@ -130,7 +131,7 @@ def _comparable(diff: Diff) -> Iterator[ConsoleRenderable]:
     yield heading(SAME)
     yield indented(says)
     if same.epochs_crossed:
-        yield indented(f"Between them lies: {', '.join(same.epochs_crossed)}.")
+        yield indented(between(same.epochs_crossed))
     if same.same_command is False:
         yield from rows([("A", diff.a.command), ("B", diff.b.command)], indent=2)
     yield from rows([(paired(pair), pair.how) for pair in moved[:SHOWN]], indent=2)

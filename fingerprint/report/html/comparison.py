@@ -11,6 +11,7 @@ from fingerprint.report.markup import Child, Html, arrows, join, path, tag
 from fingerprint.report.phrases import (
     DURING,
     area_and_name,
+    between,
     counted,
     in_both,
     paired,
@@ -49,7 +50,7 @@ def _same(diff: Diff) -> Html:
     same, moved = diff.comparable, [pair for pair in diff.pairing if not pair.how.startswith("same slot")]
     more: list[Html] = []
     if same.epochs_crossed:
-        more.append(tag("p", f"Between them lies: {', '.join(same.epochs_crossed)}."))
+        more.append(tag("p", between(same.epochs_crossed)))
     if same.same_command is False:
         commands = (("A", diff.a.command), ("B", diff.b.command))
         more.append(listing((letter, tag("code", command)) for letter, command in commands))
