@@ -47,6 +47,7 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "text": host.text("/proc/cpuinfo"),
         "head": host.head("/proc/cpuinfo", 16),
         "matching": host.matching("/proc/cpuinfo", "^processor.*: ([0-9]+)"),
+        "settings": host.settings("/proc/self/io"),
         "mentioned": host.mentioned(str(file.parent), ["NCCL_PROTO"]),
         "names": host.names("/sys/devices/system"),
         "link": host.link("/proc/self"),

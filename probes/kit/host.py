@@ -111,6 +111,10 @@ class Host:
             "matching", f"{path} {pattern}", lambda: then(self._live_text(path, cap), lambda t: _matching(t, pattern))
         )
 
+    def settings(self, path: str) -> Seen[Map[Seen[tuple[str | Redacted, ...]]]]:
+        """What a file of settings gives, by key, secrets redacted: see kit/setting_files.py."""
+        return self._ask("settings", path, lambda: then(self._live_text(path), self.redactor.settings))
+
     def mentioned(self, folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
         """Which of the words the Python files below a folder hold: see kit/mentioned.py."""
         key = " ".join((folder, *words))

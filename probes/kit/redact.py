@@ -211,6 +211,15 @@ class Redactor:
         """The value of `name=value` on a command line of assignments; as `parameter`, and by every name of a secret."""
         return self.redacted(value) if has_secret(f"{name}={value}") else self.parameter(name, value)
 
+    def settings(self, text: str) -> Map[Seen[tuple[str | Redacted, ...]]]:
+        """Of a file of settings. Raises ValueError: see kit/setting_files.py."""
+        from probes.kit.setting_files import settings
+
+        return Map({name: tuple(self._setting(name, value) for value in all_) for name, all_ in settings(text).items()})
+
+    def _setting(self, name: str, value: str) -> str | Redacted:
+        return self.redacted(value) if _is_secret_flag(f"--{name}") else self.assigned(name, value)
+
     def _is_private(self, before: str, flag: str, argument: str) -> bool:
         """Whether the argument, which stands behind `flag` and that behind `before`, holds a secret."""
         if before in _FLAG_WITH_NAME_AND_VALUE and not self._allows(flag):

@@ -8,9 +8,7 @@ from probes.kit.host import Host
 
 R = TypeVar("R")
 
-FILES = frozenset(
-    ("text", "head", "matching", "mentioned", "names", "link", "stat", "stats", "space", "sha256", "elf", "weights")
-)
+FILES = frozenset("text head matching settings mentioned names link stat stats space sha256 elf weights".split())
 
 
 class Within(Host):

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Union
 
 import msgspec
@@ -22,6 +23,8 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
         "--speculative-draft-model-path",  # SGLang; vLLM's --speculative-config is JSON
         "--speculative-draft-model",
         "--speculative-config.model",  # vLLM's other spelling of that JSON
+        "--speculative-config.speculative-model",  # TensorRT-LLM, in a file; formerly the one that follows
+        "--speculative-config.speculative-model-dir",
         "-sc.model",
         "--speculative-model",  # vLLM before 0.9
         "--model-draft",  # llama.cpp, with the two that follow
@@ -70,14 +73,16 @@ class Asked(NamedTuple):
     cache: str = ""
 
 
-def asked(argv: Sequence[Text], env: Mapping[str, Text]) -> Mapping[str, Asked]:
-    """By role; empty for a process whose arguments name no model."""
+def asked(argv: Sequence[Text], env: Mapping[str, Text], file: Values = MappingProxyType({})) -> Mapping[str, Asked]:
+    """By role; empty for a process whose arguments name no model. file: flags of a file that they name, which gives
+    what they leave out."""
     program, words = program_of(argv)
     line = flags(words)
-    given, cache = line.flags.items, _clear(_last(line.flags.items, _CACHED_BY))
+    given = {**file, **line.flags.items}
+    cache = _clear(_last(given, _CACHED_BY))
     names = {role: _last(given, named) for role, named in _NAMED_BY.items()}
-    if names[TARGET] is None:
-        names[TARGET] = _elsewhere(program, given, words, env)
+    if _last(line.flags.items, _NAMED_BY[TARGET]) is None:
+        names[TARGET] = _elsewhere(program, given, words, env) or names[TARGET]
     found = {
         role: Asked(name, _clear(_last(given, _REVISED_BY[role])), cache)
         for role, name in names.items()

@@ -7,10 +7,11 @@ from typing import Any, Union
 
 import msgspec
 
+from probes.kit.configured import configured
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
-from probes.model.asked import Asked, asked
+from probes.model.asked import TARGET, Asked, asked
 from probes.model.hub import Place, place
 from probes.model.sections import Checkpoint, Model
 from probes.model.tensors import weights_in, weights_of, without_weights
@@ -37,10 +38,11 @@ def model(host: Host, pid: int) -> Model:
         return Model(models=argv)
     environ = host.environ(pid)
     env = {} if isinstance(environ, Gap) else _present(environ.items)
-    found = asked(argv, env)
-    if not found:
-        return Model(models=Map({}))
     files, cwd = host.within(pid), link_of(host, pid, "cwd")
+    file = configured(files, argv, cwd)
+    found = asked(argv, env, {} if isinstance(file, Gap) else file.flags)
+    if isinstance(file, Gap) and TARGET not in found:
+        return Model(models=file)
     return Model(
         models=Map({role: _checkpoint(files, one, place(files, one, env, cwd)) for role, one in found.items()})
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from probes.kit.configured import configured
 from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.flags import flags
@@ -40,6 +41,7 @@ class Described(NamedTuple):
     argv0: Seen[Text]
     flags: Seen[Map[Seen[tuple[Text, ...]]]]
     operands: Seen[tuple[Text, ...]]
+    configured: Seen[tuple[str, ...]]
 
 
 def described(host: Host, started: Started) -> Described:
@@ -50,19 +52,34 @@ def described(host: Host, started: Started) -> Described:
         none = executable if isinstance(executable, Gap) else _COMPILED
         interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
         own = then(argv, _own_words if isinstance(executable, Gap) else lambda words: words[1:])
-        return Described(program, interpreter, then(argv, first), *_line(own))
+        return Described(program, interpreter, then(argv, first), *_line(started, own))
     if isinstance(argv, Gap):
-        return Described(Program(path=argv, sha256=argv), _interpreter(host, started, known, argv), argv, argv, argv)
+        program = Program(path=argv, sha256=argv)
+        return Described(program, _interpreter(host, started, known, argv), argv, *_line(started, argv))
     at = script_at(known.family, argv)
     options = () if at is None else tuple(argv[1:at])
     script = _script(started, argv, at)
     program = Program(path=script, sha256=then(script, started.files.sha256))
-    line = _line(argv[1:] if at is None else argv[at + 1 :])
+    line = _line(started, argv[1:] if at is None else argv[at + 1 :])
     return Described(program, _interpreter(host, started, known, options), then(argv, first), *line)
 
 
-def _line(words: Seen[tuple[Text, ...]]) -> tuple[Seen[Map[Seen[tuple[Text, ...]]]], Seen[tuple[Text, ...]]]:
-    return (words, words) if isinstance(words, Gap) else flags(words)
+class _Line(NamedTuple):
+    flags: Seen[Map[Seen[tuple[Text, ...]]]]
+    operands: Seen[tuple[Text, ...]]
+    configured: Seen[tuple[str, ...]]
+
+
+def _line(started: Started, words: Seen[tuple[Text, ...]]) -> _Line:
+    """The flags with those of the file that they name."""
+    if isinstance(words, Gap):
+        return _Line(words, words, words)
+    line = flags(words)
+    file = then(started.argv, lambda argv: configured(started.files, argv, started.cwd))
+    if isinstance(file, Gap):
+        return _Line(*line, file)
+    given = line.flags.items
+    return _Line(Map(file.under(given)), line.operands, tuple(sorted(file.flags.keys() - given.keys())))
 
 
 def _own_words(argv: tuple[Text, ...]) -> tuple[Text, ...]:

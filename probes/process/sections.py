@@ -169,9 +169,14 @@ class Process(Section):
     )
     flags: Seen[Map[Seen[tuple[Text, ...]]]] = config(
         "Flags of a server decide batching, graphs, parallelism and speculation; the values of each, none of a switch",
-        "/proc/PID/cmdline",
+        "/proc/PID/cmdline, and the file of settings that it names",
         private=True,
         follows=_STARTERS,
+    )
+    configured: Seen[tuple[str, ...]] = config(
+        "Which of the flags no command line shows, since they stand in a file",
+        "the file that --config or --extra_llm_api_options of SGLang, vLLM and TensorRT-LLM names",
+        context=True,
     )
     operands: Seen[tuple[Text, ...]] = config(
         "What a program is told to work on, and belongs to no flag: a model, a file, a verb",
