@@ -104,6 +104,15 @@ def test_an_exported_file_is_read_without_being_imported(stores: Stores, user: S
     assert user.runs() == ()
 
 
+def test_a_folder_that_has_the_name_of_no_run_is_none(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bench").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="there is no run 'bench'"):
+        stores.find("bench")
+
+
 def test_a_file_with_one_snapshot_is_that_snapshot(stores: Stores, user: Store, tmp_path: Path) -> None:
     user.save(alone := snapshot())
     file = tmp_path / "snapshot.json"
