@@ -131,9 +131,8 @@ class Stores:
 
     def _file(self, text: str) -> Found:
         path = Path(text)
-        if (
-            not text or not os.path.exists(path) or os.path.isdir(path)
-        ):  # which Path.exists() raises for a name that is too long
+        # Unlike Path's own these do not raise for a name that is too long.
+        if not text or not os.path.exists(path) or os.path.isdir(path):
             raise StoreError(f"there is no run '{text}'{self._nearest(text)}: {_LISTS}")
         store = Store.of_file(path)
         if series := store.runs():

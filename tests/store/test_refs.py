@@ -110,7 +110,7 @@ def test_a_folder_that_has_the_name_of_no_run_is_none(
     (tmp_path / "bench").mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match="there is no run 'bench'"):
-        stores.find("bench")
+        run_of(stores, "bench")
 
 
 def test_a_file_with_one_snapshot_is_that_snapshot(stores: Stores, user: Store, tmp_path: Path) -> None:
