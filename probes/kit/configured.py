@@ -8,7 +8,7 @@
 llama-server's --models-preset needs no reading: it starts a process for each model, whose arguments hold it all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from probes.kit.engines import Engine, part_of, program_of
@@ -33,6 +33,8 @@ _FORMS: Mapping[Engine, _Form] = {
     "sglang": _Form(("--config",)),
     "tensorrt-llm": _Form(("--config", "--extra-llm-api-options"), switches=False, may_win=True),
 }
+STARTING = 60 * 10**9  # ns: a script may write the file before it becomes the server
+_CHANGED = Gap("not_observable", "the file of settings was changed after the server was started")
 _ON, _OFF = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
 _WHICH_WINS = Gap(
     "not_observable", "file and command line give another value each: which one wins depends on the release"
@@ -51,8 +53,11 @@ class File(NamedTuple):
         return {**self.flags, **line, **{name: _WHICH_WINS for name in twice if self.flags[name] != line[name]}}
 
 
-def configured(files: Host, argv: Sequence[str | Redacted], cwd: Seen[str]) -> Seen[File]:
-    """Without any flag where the arguments name no file. files: as the server sees them."""
+def configured(
+    files: Host, argv: Sequence[str | Redacted], cwd: Seen[str], began: Callable[[], Seen[int]] | None = None
+) -> Seen[File]:
+    """Without any flag where the arguments name no file. files: as the server sees them. began: when it was started, in
+    ns since 1970; None before that."""
     part = part_of(argv, {})
     form = _FORMS.get(part.engine) if part and part.role == "launcher" else None
     given = flags(program_of(argv)[1]).flags.items if form else {}
@@ -63,7 +68,16 @@ def configured(files: Host, argv: Sequence[str | Redacted], cwd: Seen[str]) -> S
     if isinstance(path, Redacted):
         return Gap("not_observable", "the name of the file of settings looks like a secret and was redacted")
     place = path if path.startswith("/") else then(cwd, lambda here: absolute(path, here))
-    return then(then(place, files.settings), lambda told: File(_as_flags(told, form.switches), form.may_win))
+    as_read = then(place, lambda there: _as_read(files, there, began))
+    return then(as_read, lambda told: File(_as_flags(told, form.switches), form.may_win))
+
+
+def _as_read(files: Host, path: str, began: Callable[[], Seen[int]] | None) -> Seen[Map[Seen[Words]]]:
+    """What the server found there, which read it when it began."""
+    changed = then(files.stat(path), lambda info: info.ctime_ns)
+    latest = then(began(), lambda since: since + STARTING) if began else changed
+    late = then(changed, lambda at: then(latest, lambda until: at > until))
+    return late if isinstance(late, Gap) else _CHANGED if late else files.settings(path)
 
 
 def _as_flags(settings: Map[Seen[Words]], switches: bool) -> Flags:

@@ -47,6 +47,13 @@ def stat_of(text: str) -> Stat:
     return Stat(name, state, n[0], n[8], n[9], n[10], n[11], n[12], n[13], n[15], n[16], n[18], n[36], n[37])
 
 
+def began(host: Host, pid: int) -> Seen[int]:
+    """When the process was forked, in ns since 1970, to a second or two."""
+    boot = then(host.matching("/proc/stat", r"^btime (\d+)$"), lambda found: int(found[0]))
+    since = then(stat(host, pid), lambda seen: seen.started)
+    return then(boot, lambda seconds: then(since, lambda ticks: seconds * 10**9 + ticks * (10**9 // TICKS)))
+
+
 class Parents:
     """Who started whom, on the whole host.
 

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Union
 
 import msgspec
@@ -11,6 +12,7 @@ from probes.kit.configured import configured
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
+from probes.kit.processes import began
 from probes.model.asked import TARGET, Asked, asked
 from probes.model.hub import Place, place
 from probes.model.sections import Checkpoint, Model
@@ -39,7 +41,7 @@ def model(host: Host, pid: int) -> Model:
     environ = host.environ(pid)
     env = {} if isinstance(environ, Gap) else _present(environ.items)
     files, cwd = host.within(pid), link_of(host, pid, "cwd")
-    file = configured(files, argv, cwd)
+    file = configured(files, argv, cwd, partial(began, host, pid))
     found = asked(argv, env, {} if isinstance(file, Gap) else file.flags)
     if isinstance(file, Gap) and TARGET not in found:
         return Model(models=file)

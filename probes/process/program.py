@@ -1,6 +1,6 @@
 """From an executable and its arguments to program, interpreter, flags and operands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from probes.kit.configured import configured
@@ -23,6 +23,7 @@ class Started(NamedTuple):
     search      PATH of its environment; imports: PYTHONPATH
     called      argv[0], of an ancestor where a title stands in its place
     files       the host as the process sees its files
+    began       when it was, in ns since 1970; None where that is yet to come
     """
 
     executable: Seen[str]
@@ -33,6 +34,7 @@ class Started(NamedTuple):
     files: Host
     search: str = ""
     imports: Seen[str] = ""
+    began: Callable[[], Seen[int]] | None = None
 
 
 class Described(NamedTuple):
@@ -75,7 +77,7 @@ def _line(started: Started, words: Seen[tuple[Text, ...]]) -> _Line:
     if isinstance(words, Gap):
         return _Line(words, words, words)
     line = flags(words)
-    file = then(started.argv, lambda argv: configured(started.files, argv, started.cwd))
+    file = then(started.argv, lambda argv: configured(started.files, argv, started.cwd, started.began))
     if isinstance(file, Gap):
         return _Line(*line, file)
     given = line.flags.items

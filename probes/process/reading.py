@@ -1,5 +1,7 @@
 """One live process, read in the order in which its parts vanish when it ends."""
 
+from functools import partial
+
 import msgspec
 
 from probes.kit.facts import Gap, Seen, then
@@ -7,7 +9,7 @@ from probes.kit.filepaths import folder_of, link_of
 from probes.kit.git import git, tree_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
-from probes.kit.processes import stat
+from probes.kit.processes import began, stat
 from probes.kit.pythons import of_folders, untitled
 from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
@@ -63,6 +65,7 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
         files=host.within(pid),
         search=in_clear(environ, "PATH"),
         imports=of_folders(environ, "PYTHONPATH"),
+        began=partial(began, host, pid),
     )
     return sorted_variables(environ), started
 

@@ -2,15 +2,18 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from probes import model
+from probes.kit import configured as of_configured
 from probes.kit.facts import Gap, Map
 from probes.kit.host import Host
 from probes.kit.probe import Target
+from probes.kit.processes import began as began_at
 from probes.kit.redact import Redactor
 from probes.process import Process
 from tests.probes.children import read, running
@@ -96,6 +99,21 @@ def test_a_file_that_cannot_be_read_is_a_gap(make: Callable[[Path], object], cod
         assert told.configured.code == code or (code == "failed" and os.geteuid() != 0)
         assert items(told) == {"--config": ("c.yaml",)}
         assert model.read.read(server.host, Target("main", pid)).models == told.configured
+
+
+@pytest.mark.parametrize("late", [0, 1], ids=["as it became the server", "later"])
+def test_what_was_changed_after_the_server_read_it_is_not_what_it_has(late: int, server: Server) -> None:
+    file = server.folder / "c.yaml"
+    file.write_text("model: /m\n")
+    began = file.stat().st_ctime_ns - of_configured.STARTING - late
+    told = of_configured.configured(server.host, ("vllm", "serve", "--config", str(file)), "/", lambda: began)
+    assert told == (Gap("not_observable") if late else of_configured.File({"--model": ("/m",)}))
+
+
+def test_when_a_process_began_is_told_to_a_second_or_two() -> None:
+    before = time.time_ns()
+    with running(("sleep", "60")) as pid:
+        assert before - 2 * 10**9 < began_at(Host(), pid) < time.time_ns() + 10**9  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("program", ["grep", "bin/vllm", "lmdeploy"])
