@@ -78,12 +78,12 @@ class Host:
         """The files as this process sees them: this host itself where it shares them with us and is ours.
 
         Where that cannot be told (its links are denied, it has ended), each file is the same gap. Of another user's
-        process root reads what that user may.
+        process root reads what that user may, in whatever root.
         """
         from probes.kit.user import as_its_user
         from probes.kit.within import Within
 
-        return as_its_user(self, pid) if self._shares_files(pid) else Within(self, pid)
+        return as_its_user(self, pid, self if self._shares_files(pid) else Within(self, pid))
 
     def _shares_files(self, pid: int) -> bool:
         """The same mount namespace, and no chroot. A tree of files knows of no others."""

@@ -1,17 +1,18 @@
-"""Files of our own root, opened with the rights of the user whose process names them.
+"""Files opened with the rights of the user whose process names them.
 
 Where links lead is decided by whoever may write a folder. Root that followed them would tell, as somebody's model
-configuration, what only root may read. With that user's ids the kernel refuses us what it refuses him.
+configuration, what only root may read. With that user's ids the kernel refuses us what it refuses him. That holds of
+a root of the process's own as well: a user namespace gives anybody one that holds all of ours.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, TypeVar
 
 from probes.kit.beneath import followed
 from probes.kit.facts import Gap, Seen, seen_or, then
-from probes.kit.host import Host
+from probes.kit.host import Host, Place
 from probes.kit.parse import fields
 
 R = TypeVar("R")
@@ -28,12 +29,13 @@ class User(NamedTuple):
     groups: tuple[int, ...]
 
 
-def as_its_user(host: Host, pid: int) -> Host:
-    """The host itself, unless we are root and the process is another user's."""
+def as_its_user(host: Host, pid: int, files: Host) -> Host:
+    """`files` as they are, unless we are root and the process is another user's. files: of the process, as we see
+    them."""
     if host.root or os.geteuid() != 0:
-        return host
+        return files
     user = seen_or(then(host.text(f"/proc/{pid}/status"), lambda text: _user(fields(text))), None)
-    return host if user is None or user.uid == 0 else AsUser(host, user)
+    return files if user is None or user.uid == 0 else AsUser(files, user)
 
 
 def _user(status: Mapping[str, str]) -> User:
@@ -45,7 +47,7 @@ class AsUser(Host):
     """`outer`, as far as the user may read it. A recording holds each question as one of `outer`."""
 
     def __init__(self, outer: Host, user: User) -> None:
-        super().__init__("/", outer.redactor, outer.options, deep=outer.deep)
+        super().__init__(outer.root or "/", outer.redactor, outer.options, deep=outer.deep)
         self._digests, self._told = outer._digests, outer._told
         self._outer = outer
         self._user = user
@@ -67,15 +69,27 @@ class AsUser(Host):
         self,
         path: str,
         read: Callable[[str], Seen[R]],
-        place: Callable[[str, str], AbstractContextManager[str]] = followed,
+        place: Place = followed,
     ) -> Seen[R]:
         try:
-            with _acting_as(self._user):
+            with nullcontext() if self.root else _acting_as(self._user):
                 seen = super()._try(path, read, place)
         except OSError:  # an id that our user namespace lacks, or no right to take it
             return Gap("denied", f"nobody may read as user {self._user.uid} here, {WHOSE}")
         denied = isinstance(seen, Gap) and seen.code == "denied"
         return Gap("denied", f"user {self._user.uid} may not read it, {WHOSE}") if denied else seen
+
+    def _placed(self, path: str, read: Callable[[str], Seen[R]], place: Place) -> Seen[R]:
+        """The root is opened with our own rights: a process that is not dumpable (prctl(2)) shows it to nobody else."""
+        root = os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with _acting_as(self._user), place(f"/proc/self/fd/{root}", path) as there:
+                return read(there)
+        finally:
+            os.close(root)
+
+    def _missing(self, gap: Gap) -> Gap:
+        return self._outer._missing(gap)
 
 
 @contextmanager

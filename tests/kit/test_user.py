@@ -1,6 +1,7 @@
 """What root reads for a process of another user: what that user may read, wherever his links lead."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -54,6 +55,29 @@ def test_a_link_to_what_only_root_may_read_is_denied(name: str, folder: Path, th
     host, path = Host(), str(folder / "link")
     assert gap(READS[name](host.within(theirs), path)) == "denied"
     assert host.text(path) == "root:$6$hunter2:20228:0\n"
+
+
+@pytest.fixture
+def apart() -> Iterator[int]:
+    """A process of his in a mount namespace of its own that holds all of our files, as `unshare -Urm` gives anybody."""
+    his = ["setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups"]
+    yield from started(["unshare", "-m", *his, "sh", "-c", "echo there; exec sleep 600"])
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs util-linux")
+@pytest.mark.parametrize("name", READS)
+def test_a_file_system_of_his_own_shows_him_no_more(name: str, folder: Path, apart: int) -> None:
+    assert gap(READS[name](Host().within(apart), str(folder / "link"))) == "denied"
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs util-linux")
+def test_in_a_file_system_of_his_own_he_may_read_what_is_open_to_all(folder: Path, apart: int) -> None:
+    (folder / "open").write_text("read me")
+    files = Host().within(apart)
+    assert files.text(str(folder / "open")) == "read me"
+    assert files.link(str(folder / "link")) == "secret"
+    assert gap(files.text(str(folder / "nowhere"))) == "absent"
+    assert (os.geteuid(), os.getegid()) == (0, 0)
 
 
 def test_what_root_has_read_before_is_not_told_from_memory(folder: Path, theirs: int) -> None:
