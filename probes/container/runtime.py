@@ -68,7 +68,9 @@ def identified(host: Host, pid: int, separate: Seen[tuple[str, ...]], root_type:
     if isinstance(joined, Gap):
         return Identified(joined, joined, joined, joined, joined)
     apart = () if isinstance(separate, Gap) else separate
-    runtime, own = _found(host, pid, joined, "mnt" in apart or root_type == "overlay")
+    runtime, own = _named_by(host, pid, joined)
+    if not runtime and (root_type == "overlay" or "mnt" in apart):
+        runtime = _left(host, pid, image=root_type == "overlay")
     if not runtime and {"mnt", "pid"} <= set(apart):
         runtime = UNKNOWN
     if not runtime:
@@ -82,16 +84,24 @@ def identified(host: Host, pid: int, separate: Seen[tuple[str, ...]], root_type:
     )
 
 
-def _found(host: Host, pid: int, joined: Mapping[str, str], apart: bool) -> tuple[str, str]:
-    """Runtime and id, empty where nothing tells them. What an image left in the root of a machine made of it (`apart`
-    is False) tells nothing."""
+def _named_by(host: Host, pid: int, joined: Mapping[str, str]) -> tuple[str, str]:
+    """Runtime and id, empty where neither control groups nor mounts bear them."""
     mounted = host.matching(f"/proc/{pid}/mountinfo", _BEARING)
     roots = () if isinstance(mounted, Gap) else mounted
     told = next(_named("\n".join(joined.values()), _GROUPS), None) or next(_named("\n".join(roots), _MOUNTS), None)
-    if told or not apart:
-        return told or ("", "")
+    return told or ("", "")
+
+
+def _left(host: Host, pid: int, *, image: bool) -> str:
+    """The runtime by what it leaves in a root. What an image left in the root of a machine made of it tells nothing, not
+    even of a process with mounts of its own there (PrivateTmp of systemd). image: whether its root is one itself."""
     files = host.within(pid)
-    return next((runtime for path, runtime in _LEFT.items() if not isinstance(files.stat(path), Gap)), ""), ""
+    return next((runtime for path, runtime in _LEFT.items() if _is_there(host, files, path, image)), "")
+
+
+def _is_there(host: Host, files: Host, path: str, image: bool) -> bool:
+    there = files.stat(path)
+    return not isinstance(there, Gap) and (image or there != host.stat(path))
 
 
 def _named(text: str, patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -223,6 +223,18 @@ def group() -> Iterator[Path]:
     folder.rmdir()
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make namespaces")
+def test_mounts_of_its_own_in_the_root_of_the_machine_make_no_container() -> None:
+    """As systemd's PrivateTmp gives a service. The machine may be made of an image that left /.dockerenv in it."""
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        child.stdout.readline()
+        seen = read(Host(), child.pid)
+        child.kill()
+    assert (seen.runtime, seen.namespaces) == ("none", ("mnt",))
+
+
 class TestRealContainer:
     pytestmark = root
 
