@@ -93,8 +93,9 @@ def _named_by(host: Host, pid: int, joined: Mapping[str, str]) -> tuple[str, str
 
 
 def _left(host: Host, pid: int, *, image: bool) -> str:
-    """The runtime by what it leaves in a root. What an image left in the root of a machine made of it tells nothing, not
-    even of a process with mounts of its own there (PrivateTmp of systemd). image: whether its root is one itself."""
+    """The runtime by what it leaves in a root. What an image left in the root of a machine made of it tells nothing,
+    not even of a process with mounts of its own there (PrivateTmp of systemd). image: whether its root is one itself.
+    """
     files = host.within(pid)
     return next((runtime for path, runtime in _LEFT.items() if _is_there(host, files, path, image)), "")
 
