@@ -25,6 +25,7 @@ _SYMLINK = "120000"
 # HEAD, refs/ and a config without settings.
 _OWN_FOLDER = f"{folder_of(__file__)}/gitdir"
 _SHA1 = 40  # hex digits
+_SIGNATURE = 4  # bytes that an index begins with
 
 
 class Tree(NamedTuple):
@@ -132,6 +133,9 @@ def _packed(refs: Seen[str], name: str) -> Seen[str]:
 def _dirty(host: Host, tree: Tree, commit: str) -> Seen[str]:
     if len(commit) != _SHA1:
         return Gap("unsupported", "differences of a SHA-256 repository are not read")
+    index = host.head(f"{tree.folder}/index", _SIGNATURE)
+    if isinstance(index, Gap) and index.code in ("denied", "unsupported"):
+        return index  # git, which is run as who we are, says in an error what it begins with
     compare = ("diff-index", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
     return then(_ask(host, tree, compare), lambda raw: _digest(host, tree, tuple(_entries(raw))))
 

@@ -80,9 +80,10 @@ def server(tmp_path: Path) -> Environment:
 
 
 @contextmanager
-def serving(server: Environment) -> Iterator[int]:
+def serving(server: Environment, *apart: str) -> Iterator[int]:
+    """apart: what it is started by."""
     folder = server.root.parent
-    argv = [str(server.python), str(folder / "vllm"), "serve", str(folder / "m"), "--port", "31811"]
+    argv = [*apart, str(server.python), str(folder / "vllm"), "serve", str(folder / "m"), "--port", "31811"]
     with subprocess.Popen(argv, cwd=folder, env=VARIABLES, stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None
@@ -119,8 +120,9 @@ def everything_of(pid: int) -> bytes:
     return told
 
 
-def test_links_to_what_only_root_may_read_tell_nothing(server: Environment) -> None:
-    with serving(server) as pid:
+@pytest.mark.parametrize("apart", [(), ("unshare", "-m")], ids=["among ours", "in mounts of its own"])
+def test_links_to_what_only_root_may_read_tell_nothing(server: Environment, apart: tuple[str, ...]) -> None:
+    with serving(server, *apart) as pid:
         lay(server, link_to_a_secret(server, pid))
         told = everything_of(pid)
     assert b"hunter2" not in told.lower()

@@ -12,6 +12,7 @@ from probes.kit.facts import Gap
 from probes.kit.git import State
 from probes.kit.git import git as read_git
 from probes.kit.host import Host
+from tests.probes.tree import Forbidding
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -189,6 +190,15 @@ def test_root_reads_the_tree_of_another_user(tree: Path) -> None:
     dirty = told(tree).dirty
     assert isinstance(dirty, str)
     assert dirty != "clean"
+
+
+def test_an_index_that_may_not_be_read_is_not_given_to_git(tree: Path) -> None:
+    """It would say in an error what the file begins with, where root runs it and the index is a link of the user's."""
+    index = tree / ".git/index"
+    assert read_git(Forbidding(f"4 {index}"), [str(tree)]).dirty == Gap("denied")
+    index.unlink()
+    os.mkfifo(index)
+    assert told(tree).dirty == Gap("unsupported"), "nor does git wait for a FIFO"
 
 
 def git_alone(tree: Path, *args: str) -> None:
