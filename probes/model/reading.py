@@ -12,6 +12,7 @@ from probes.kit.configured import configured
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
+from probes.kit.redact import has_secret, is_secret_name
 from probes.kit.processes import began
 from probes.model.asked import TARGET, Asked, asked
 from probes.model.hub import Place, place
@@ -103,17 +104,22 @@ def _parsed(files: Host, text: str) -> Seen[Document]:
 
 
 def _plain(files: Host, name: str, value: Any, depth: int) -> Any:
-    """Without secrets, whoever put them there."""
+    """Without secrets, whoever put them there. What stands below the name of one is one."""
     if not depth:
         raise ValueError(f"deeper than {MOST_DEPTH}")
     if isinstance(value, dict):
-        return {key: _plain(files, key, item, depth - 1) for key, item in value.items()}
+        below = {key: name if is_secret_name(name) else key for key in value}
+        return {_key(files, key): _plain(files, below[key], item, depth - 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(files, name, item, depth - 1) for item in value]
     if isinstance(value, str):
         shown = files.redactor.parameter(name, value)
         return msgspec.to_builtins(shown)
     return value
+
+
+def _key(files: Host, key: str) -> str:
+    return files.redactor.redacted(key).digest if has_secret(key) else key
 
 
 def _digests(files: Host, folder: str, names: Sequence[str]) -> dict[str, Seen[str]]:

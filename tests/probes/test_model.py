@@ -267,7 +267,8 @@ def test_fifos_where_files_are_expected_are_gaps(tmp_path: Path) -> None:
 
 
 def test_secrets_leave_a_configuration_as_digests(tmp_path: Path) -> None:
-    config = {"auth_token": "s3cret", "url": ["https://me:word@example.org/"], "vocab": "v"}
+    config: dict[str, object] = {"auth_token": "s3cret", "url": ["https://me:word@example.org/"], "vocab": "v"}
+    config |= {"hub": {"api_key": {"value": "s3cret"}}, "https://me:word@example.org/": 1}
     found = served("--model", str(checkpoint(tmp_path / "m", **{"config.json": json.dumps(config)})))["target"]
     data = msgspec.json.encode(found)
     assert b"s3cret" not in data
