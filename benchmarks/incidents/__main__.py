@@ -1,7 +1,9 @@
-"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--held-out [SET ...]] [--rows] [--json FILE]
+"""python -m benchmarks.incidents [--seeds N] [--half A|B] [--held-out [SET ...]] [--leave-out] [--rows] [--json FILE]
 
 Plays every incident back among drift, without its trigger, and those that nothing on a host tells; prints how often
-the answer was right. A row counts once for each seed. With --held-out the same of the rows that nothing was tuned to.
+the answer was right. A row counts once for each seed. With --held-out the same of rows that were written after the
+rules (the first set has been looked at since). The incidents that the rules count are these rows, too:
+with --leave-out each row is judged without itself, which is what to expect of an incident that nobody has seen.
 """
 
 import argparse
@@ -40,7 +42,7 @@ def main() -> int:
     print("\n".join(by_row(played, options.rows)))
     print(f"{sum(len(held_out(number)) for number in sets)} rows held out" if sets else _scope())
     if options.json:
-        told = {"seeds": options.seeds, "half": options.half, "held_out": sets}
+        told = {"seeds": options.seeds, "half": options.half, "held_out": sets, "leave_out": options.leave_out}
         told |= {"scores": found, "answers": played}
         Path(options.json).write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 0
@@ -48,8 +50,8 @@ def main() -> int:
 
 def _played(options: argparse.Namespace, sets: Sequence[int] | None) -> Iterator[Answer]:
     if sets:
-        return answers_held_out(sets, options.seeds, options.half)
-    return answers(options.seeds, options.half)
+        return answers_held_out(sets, options.seeds, options.half, leave_out=options.leave_out)
+    return answers(options.seeds, options.half, leave_out=options.leave_out)
 
 
 def _options() -> argparse.Namespace:
@@ -62,8 +64,9 @@ def _options() -> argparse.Namespace:
         type=int,
         choices=HELD_OUT,
         metavar="SET",
-        help="the rows that nothing was tuned to, and no other: of these sets, or of all",
+        help="the rows that were held out, and no other: of these sets, or of all",
     )
+    parser.add_argument("--leave-out", action="store_true", help="judge each row by what is on record without it")
     parser.add_argument("--rows", action="store_true", help="every row, not only those that fail now and then")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, too")
     return parser.parse_args()

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from random import Random
 
 import msgspec
 
 from benchmarks.incidents.drift import about, drift, share_that_leads
+from benchmarks.incidents.leaving_out import left_out
 from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.programs import OF_A_PROGRAM
 from benchmarks.incidents.rows import CATEGORIES, Half, Incident, Pair, blind, half_of, held_out, incidents
@@ -51,26 +53,32 @@ class Rate(msgspec.Struct, frozen=True):
         return self.hits / self.of if self.of else None
 
 
-def answers(seeds: int, half: Half | None = None) -> Iterator[Answer]:
-    """half: of the rows; None for all."""
-    yield from _of(incidents(), seeds, half)
+def answers(seeds: int, half: Half | None = None, *, leave_out: bool = False) -> Iterator[Answer]:
+    """half: of the rows; None for all. leave_out: each row is judged by what is on record without it."""
+    yield from _of(incidents(), seeds, half, leave_out)
     for row in blind():
         if half in (None, half_of(row.id)):
             yield from (_played(row, "blind", seed) for seed in range(seeds))
 
 
-def answers_held_out(sets: Iterable[int], seeds: int, half: Half | None = None) -> Iterator[Answer]:
-    """As `answers`, of sets of the rows that nothing was tuned to."""
+def answers_held_out(
+    sets: Iterable[int], seeds: int, half: Half | None = None, *, leave_out: bool = False
+) -> Iterator[Answer]:
+    """As `answers`, of sets of the rows that were held out."""
     for number in sets:
-        yield from _of(held_out(number), seeds, half)
+        yield from _of(held_out(number), seeds, half, leave_out)
 
 
-def _of(rows: Iterable[Incident], seeds: int, half: Half | None) -> Iterator[Answer]:
+def _of(rows: Iterable[Incident], seeds: int, half: Half | None, leave_out: bool) -> Iterator[Answer]:
     for row in rows:
         if half in (None, half_of(row.id)):
-            for seed in range(seeds):
-                yield _played(row, "null" if row.null else "trigger", seed)
-                yield _played(row, "removed", seed)
+            with left_out(row) if leave_out else nullcontext():
+                played = [_played(row, kind, seed) for seed in range(seeds) for kind in _kinds(row)]
+            yield from played
+
+
+def _kinds(row: Incident) -> tuple[str, str]:
+    return "null" if row.null else "trigger", "removed"
 
 
 def _played(row: Incident, kind: str, seed: int) -> Answer:

@@ -48,6 +48,7 @@ SIGHTS: tuple[Sight, ...] = (
     _of(("start-up",), "files and compiled kernels still cached", "start twice in a row, compare the second"),
     _of(("start-up",), "how fast a remote store answered", "the times in the loader's log"),
     _of(("host latency",), "how the client spread its requests", "the client's log of when each was sent"),
+    _of(("memory use",), "what was held when it was measured", "torch.cuda.memory_summary(), or the engine's log"),
     _of(("completion",), "what the program said when it ended", "its standard error, and the engine's log"),
     _of(("completion",), "what a service or another rank refused", "the logs of the other ranks and services"),
     _of(("any work",), "the input: what was worked on", "compare the data that is read at run time"),

@@ -55,21 +55,29 @@ BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pci
 _OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
 _BUSY = re.compile(r"gpu/[^/]+/busy")
 _MODULE = "-m"
+_LEAST_NAME = 4
 
 
 class Circumstances(NamedTuple):
     """engines: recognised among the processes of either run. compiled: names of the programs, where none is run by an
-    interpreter. gpus: the most that either run had; None where nobody counted them.
-    linked: whether NVLink joins any; None where nobody can say."""
+    interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. gpus:
+    the most that either run had; None where nobody counted them. linked: whether NVLink joins any; None where nobody
+    can say."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
     gpus: int | None = None
     cpus: frozenset[str] = frozenset()
     idle: bool = False
     astray: bool = False
     linked: bool | None = None
     compared: frozenset[Key] = frozenset()
+
+    @property
+    def scripted(self) -> bool:
+        """Whether an interpreter runs something of one's own, and no engine that is known."""
+        return bool(self.called) and not self.engines and not self.compiled
 
 
 UNKNOWN = Circumstances()
@@ -92,6 +100,14 @@ class _Program(msgspec.Struct):
         return [word for word in (self.program.get("path"), *told) if isinstance(word, str)]
 
     @property
+    def called(self) -> Iterator[str]:
+        """The program's own name, the module's top package; what it was told to do is none."""
+        module = self.flags.get("items", {}).get(_MODULE)
+        names = module[:1] if isinstance(module, list) else ()
+        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), *(one.partition(".")[0] for one in names)):
+            yield from _WORDS.findall(name.lower())
+
+    @property
     def is_compiled(self) -> bool:
         """What an interpreter runs may import anything."""
         return isinstance(self.program.get("path"), str) and not isinstance(self.interpreter.get("path"), str)
@@ -110,7 +126,8 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
     return Circumstances(
         engines,
         compiled,
-        _most_gpus((a.state, b.state)),
+        frozenset(word for program in every for word in program.called),
+        gpus,
         makers,
         idle,
         astray,
@@ -159,6 +176,19 @@ def own_by(path: FactPath, around: Circumstances) -> bool:
     name = path[-1].partition("_")[0].lower()
     programs = {*around.engines, *(word for program in around.compiled for word in _WORDS.findall(program.lower()))}
     return path[-2] == "flags" or _STARTS.get(f"{name.upper()}_") in around.engines or name in programs
+
+
+def is_own_code(path: FactPath, around: Circumstances) -> bool:
+    """Whether a package or library bears the name of the program: caffe's libcaffe-nv. Engines have rules of their
+    own."""
+    if (
+        around.engines
+        or path[:1] not in (("mapped",), ("libraries",))
+        or path[2:3] not in (("libraries",), ("packages",), ("origins",))
+    ):
+        return False
+    first = next(iter(_WORDS.findall(path[3].lower().removeprefix("lib"))), "") if len(path) > 3 else ""
+    return len(first) >= _LEAST_NAME and first in around.called
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import log
 
 from fingerprint.explain.contract import EVERY_RUN, MetricChange
-from fingerprint.explain.phases import ANY, phases_of_metric
+from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric
 
 AS_MUCH = 2 / 3
 """Of the farthest that any moved, as logarithms: within it, one about a single phase tells more of the cause."""
@@ -28,4 +28,4 @@ def _moved_by(metric: MetricChange) -> float:
 
 def _phases(metric: MetricChange) -> float:
     phases = phases_of_metric(metric.name, metric.unit)
-    return float("inf") if phases == ANY else len(phases)
+    return float("inf") if phases in (ANY, OF_MEMORY) else len(phases)

@@ -9,16 +9,20 @@ from fingerprint.explain.mechanisms.graph import Phase, Resource
 _BY_NAME: tuple[tuple[str, frozenset[Phase]], ...] = (
     (r"^exit_status$", frozenset(("completion",))),
     (r"accept(ance|ed)?[_ ]?(len|length|rate)|accept$", frozenset(("accept length",))),
+    (r"remote|locality|numa", frozenset(("any work",))),
     (r"verify", frozenset(("verify step",))),
     (r"ttft|first[_ ]?token|prefill|prompt", frozenset(("prefill",))),
     (r"tpot|itl|inter[_ ]?token|decode|per[_ ]?output[_ ]?token|draft|step", frozenset(("decode step",))),
     (r"load|start[_ -]?up|startup|warm[_ -]?up|compile|cold|init", frozenset(("start-up",))),
     (r"busbw|algbw|bandwidth|all_?reduce|copy|h2d|d2h|p2p", frozenset(("transfer",))),
+    (r"memory|vram|(^|_)(mem|rss|heap)(_|$)", frozenset(("memory use",))),
     (r"host|launch|scheduler?|queue|wake|tokeni[sz]", frozenset(("host latency",))),
 )
 _TOKENS: frozenset[Phase] = frozenset(("prefill", "decode step", "verify step", "accept length"))
 _BY_UNIT: Mapping[str, frozenset[Phase]] = {"tok/s": _TOKENS, "tokens/s": _TOKENS, "GB/s": frozenset(("transfer",))}
 ANY: frozenset[Phase] = frozenset(("any work",))
+OF_MEMORY: frozenset[Phase] = frozenset(("memory use",))
+"""How much was taken and how long it took say little of each other."""
 
 
 def phases_of_metric(name: str, unit: str = "") -> frozenset[Phase]:

@@ -11,7 +11,7 @@ from fingerprint.explain.foremost import foremost
 from fingerprint.explain.mechanisms import phases_of, rules_of
 from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
-from fingerprint.explain.phases import ANY, phases_of_metric
+from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric
 from probes.kit.facts import Gap, Map, Section
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
@@ -59,7 +59,7 @@ def target_of(metric: MetricChange | None) -> Target | None:
 
 
 def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]) -> Reach:
-    seen = rules_of(change.first.path)
+    seen = _seeing(change)
     if target is None or not seen:
         return Reach(seen, True, ())
     leading = tuple(rule for rule in seen if leads(rule, target.phases))
@@ -73,6 +73,11 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     return Reach(leading, True, (_says(change, told), *unmoved))
 
 
+def _seeing(change: Folded) -> tuple[Rule, ...]:
+    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most."""
+    return max((rules_of(one.path) for one in change.changes), key=lambda rules: rules[0].confirmed if rules else -1)
+
+
 def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
     """To `any work` leads whatever leads anywhere: a command's wall time holds all of it."""
     reached = phases_of(rule).keys()
@@ -80,10 +85,11 @@ def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
 
 
 def _agrees(change: Folded, rule: Rule, target: Target) -> bool | None:
-    """Whether the mechanism that knows it best pushes the number the way it went; None where it has no direction.
+    """Whether the mechanism that knows it best pushes the number the way it went; None where it has no direction, and
+    of how much memory was taken: more of it is faster, and is taken.
     Whether a command worked at all is a question of more or less only of what runs out: a link that was set slower may
     be the one that works."""
-    if target.slower is None or (target.name == EXIT_STATUS and not _runs_out(rule)):
+    if target.slower is None or target.phases == OF_MEMORY or (target.name == EXIT_STATUS and not _runs_out(rule)):
         return None
     helps = _helps(rule, change.first.before, change.first.after)
     return None if helps is None else helps is not target.slower
@@ -129,7 +135,9 @@ def _unmoved(rules: Sequence[Rule], target: Target, metrics: Sequence[MetricChan
     """Numbers that it should have moved as much, and that moved little."""
     for metric in metrics:
         phases = phases_of_metric(metric.name, metric.unit)
-        if not _moved_little(metric, target) or phases == ANY or phases <= target.phases:
+        if not _moved_little(metric, target) or OF_MEMORY in (phases, target.phases):
+            continue
+        if phases == ANY or phases <= target.phases:
             continue
         if all(phases <= phases_of(rule).keys() for rule in rules):
             a, b = (side.median if side else None for side in (metric.a, metric.b))

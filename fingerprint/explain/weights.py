@@ -1,5 +1,6 @@
 """What the score of a suspect is made of, by the words of the contract."""
 
+import re
 from collections.abc import Mapping, Sequence
 from math import log, log1p
 from typing import NamedTuple
@@ -7,15 +8,17 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, looked_through, needs_a_gpu, own_by, unread_by
+from fingerprint.explain.circumstances import Circumstances, is_own_code, looked_through, needs_a_gpu, own_by, unread_by
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
-from fingerprint.explain.phases import ANY, phases_of_metric, resources_of_metric
+from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric, resources_of_metric
 from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
+from probes.kit.paths import FactPath
 
-MOST = 25  # confirmed incidents of one kind of state, of 273: a sample of incidents makes a weak prior
+MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incidents makes a weak prior
+A_FEW = 2
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""
 DRIFTS = 0.5
@@ -29,12 +32,12 @@ SHOWN = 0.2
 ALONE = -0.2
 """What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
 where there is none."""
-LINKED, UNLINKED = -0.1, 0.03
+LINKED, UNLINKED = -0.1, 0.04
 """Of what is between GPUs over PCIe, where NVLink joins them: between a GPU and an adapter it is there all the same. Of
 what is over PCIe, where no other way leads from one GPU to another."""
 ONE_VERSION = 0.05
 """Of files that are others under the same version: no upgrade does that, somebody did."""
-UNREAD = -0.2
+UNREAD = -0.3
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
 """What is about GPUs, where none worked."""
@@ -49,10 +52,12 @@ LOST = 1.0
 ABOUT = 0.03
 """Of what is about the very phase that the number is about, and few others."""
 NARROW = 3
-AGAINST_THE_STREAM = 0.11
+AGAINST_THE_STREAM = 0.08
 """Of a package that went back where the others went forward: 3 % of packages do."""
-OWN = 0.04
-"""Of a flag of the program, or a variable that bears its name."""
+OWN, OWN_CODE = 0.04, 0.08
+"""Of a flag of the program, or a variable that bears its name; of a package or library that does."""
+SCRIPTS = 0.1
+"""Of what a script calls in each step, where no engine runs that brings its own."""
 PRIVATE = -0.02
 """A variable that is kept in clear is known to steer something; of one that is private nobody knows."""
 SELDOM = -0.1
@@ -112,7 +117,8 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
         "over pcie": over_pcie(way.rules, around),
         "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
-        "own": OWN if own_by(change.first.path, around) else 0.0,
+        "own": own(change.first.path, around),
+        "scripts": SCRIPTS if around.scripted and is_called_in_steps(way.rules, metric) else 0.0,
         "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
         "astray": ASTRAY if around.astray and change.first.path[2:3] == ("git",) else 0.0,
@@ -128,18 +134,31 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
 
 
 def prior(rules: Sequence[Rule]) -> float:
-    """By the confirmed incidents of this kind of state, of which the first few say more than as many again, less what
-    drifts by itself: 1 and less, by the rule that knows it best."""
+    """By the confirmed incidents of this kind of state, of which one alone says little, and the first few more than as
+    many again, less what drifts by itself: 1 and less, by the rule that knows it best."""
     if not rules:
         return 0.0
-    return (log1p(min(MOST, rules[0].confirmed)) - DRIFTS * log1p(rules[0].drifted)) / log1p(MOST)
+    caused = log1p(min(MOST, rules[0].confirmed) / A_FEW) / log1p(MOST / A_FEW)
+    return caused - DRIFTS * log1p(rules[0].drifted) / log1p(MOST)
 
 
 def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
     wanted = _measured(metric, around)
-    if not rules or not wanted:
+    if not rules or metric is None:
         return 0.0
+    if rules[0].operations and re.search(rules[0].operations, metric.name.lower()):
+        return NAMED
     return NAMED if rules[0].moves[0] in wanted else NAMED_TOO if wanted & {*rules[0].moves} else 0.0
+
+
+def own(path: FactPath, around: Circumstances) -> float:
+    if own_by(path, around):
+        return OWN
+    return OWN_CODE if is_own_code(path, around) else 0.0
+
+
+def is_called_in_steps(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
+    return bool(rules) and rules[0].scripts and not _ended(metric)
 
 
 def is_about(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
@@ -165,6 +184,8 @@ def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstanc
     """How far the number moved beside what the mechanism usually does, by the rule that suits best. A number that is
     named after what it moves goes twice as far, as logarithms, and a share of it however far it likes."""
     if metric is None or not metric.ratio or metric.ratio <= 0 or _ended(metric) or abs(log(metric.ratio)) < STILL:
+        return 0.0
+    if phases_of_metric(metric.name, metric.unit) == OF_MEMORY:
         return 0.0
     of_itself = named(rules, metric, around) == NAMED
     if of_itself and metric.unit == "%":

@@ -1,13 +1,13 @@
 """Why a changed state can have moved a number: the mechanism graph, one file a theme."""
 
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib import import_module
 from operator import itemgetter
 from typing import get_args
 
-from fingerprint.explain.mechanisms.graph import SERVES, Phase, Rule
+from fingerprint.explain.mechanisms.graph import SERVES, Phase, Resource, Rule
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
 THEMES: Mapping[str, str] = {
@@ -52,8 +52,9 @@ THEMES: Mapping[str, str] = {
 }
 """Modules of this package, each with its `RULES`, told and listed in this order; and the areas that these see."""
 
-ANY_NAME, ANY_NUMBER = 2, 3
+ANY_NAME, ANY_NUMBER = 3, 4
 BREAKS = "it ends runs"
+_MEMORY: frozenset[Resource] = frozenset(("gpu memory", "host memory"))
 _Shelf = tuple[str, ...]
 
 
@@ -105,7 +106,7 @@ def rules_of(path: FactPath) -> tuple[Rule, ...]:
     return tuple({name: rule for _, name, rule in sorted(kept, key=itemgetter(0, 1))}.values())
 
 
-def _knows_better(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+def _knows_better(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     """Of two globs' breadths: whether they are alike but for one name, which this one tells more of."""
     unlike = [(ours, theirs) for ours, theirs in zip(one, other, strict=False) if ours != theirs]
     return len(one) == len(other) and len(unlike) == 1 and unlike[0][0] < unlike[0][1] < ANY_NUMBER
@@ -148,22 +149,32 @@ def _shelves(path: FactPath) -> Set[_Shelf]:
     return {(path[0],), (path[0], str(len(path)), "*"), (path[0], str(len(path)), path[-1])}
 
 
-def _breadth(glob: str) -> tuple[tuple[int, ...], int]:
-    """Less is more specific, from the first name on: a name, a part of one, any name, any number of them."""
+def _breadth(glob: str) -> tuple[tuple[float, ...], int]:
+    """Less is more specific, from the first name on: a name, its beginning or end, a part of it, any name, any number
+    of them; of two beginnings the longer one."""
     parts = glob.split("/")
     return tuple(map(_breadth_of_part, parts)), -len(glob.replace("*", ""))
 
 
-def _breadth_of_part(part: str) -> int:
-    return ANY_NUMBER if part == "**" else ANY_NAME if part == "*" else 1 if "*" in part else 0
+def _breadth_of_part(part: str) -> float:
+    if part in ("*", "**"):
+        return ANY_NAME if part == "*" else ANY_NUMBER
+    return (2 if part[0] == part[-1] == "*" else 1) + 1 / len(part) if "*" in part else 0
 
 
 @cache
 def phases_of(rule: Rule) -> Mapping[Phase, str]:
     """The phases that the rule reaches, and why each waits for what it moves."""
-    reached = {phase: _reasons(rule, phase) for phase in rule.phases or get_args(Phase)}
+    reached = {phase: _reasons(rule, phase) for phase in _within(rule)}
     found: dict[Phase, str] = {phase: "; ".join(reasons) for phase, reasons in reached.items() if reasons}
     return {**found, "completion": f"{BREAKS}, {rule.breaks}"} if rule.breaks != "never" else found
+
+
+def _within(rule: Rule) -> Sequence[Phase]:
+    """How much memory is taken follows from what moves memory, whichever times do."""
+    if not rule.phases:
+        return get_args(Phase)
+    return (*rule.phases, "memory use") if _MEMORY & {*rule.moves} else rule.phases
 
 
 def _reasons(rule: Rule, phase: Phase) -> list[str]:

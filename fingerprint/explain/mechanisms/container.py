@@ -41,7 +41,12 @@ RULES: tuple[Rule, ...] = (
         why="A network of its own takes each packet through a bridge or NAT and hides interfaces from NCCL and Gloo; "
         "an ipc of its own keeps ranks of two containers from sharing memory, and they fall back to sockets.",
         confirm="--network host and --ipc host, one at a time; NCCL_DEBUG=INFO: the transports",
-        sources=(_NAMESPACES, "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"),
+        confirmed=1,
+        sources=(
+            _NAMESPACES,
+            "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
+            "https://github.com/NVIDIA/nvidia-docker/issues/1396",
+        ),
     ),
     Rule(
         name="container-root",
@@ -64,10 +69,11 @@ RULES: tuple[Rule, ...] = (
         why="NCCL, data loaders and message queues between workers put their buffers into /dev/shm: too small is a bus "
         "error, a hang or copies through sockets. Docker gives 64 MiB.",
         confirm="df /dev/shm inside during the run; --shm-size=16g or --ipc=host",
-        confirmed=4,
+        confirmed=5,
         sources=(
             "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
             "https://github.com/fal-ai-community/video-diffusion-speedrun/issues/2",
+            "https://github.com/NVIDIA/Megatron-LM/issues/878",
         ),
     ),
     Rule(

@@ -74,11 +74,12 @@ RULES: tuple[Rule, ...] = (
         why="Threads wait for each other on too few CPUs, share cores where the set holds both siblings of half of "
         "them (2x), or work far from their memory and their GPU; pinning gains as often as it costs.",
         confirm="taskset -acp PID with the other run's list, or start without pinning",
-        confirmed=3,
+        confirmed=4,
         sources=(
             "https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html",
             "https://github.com/b4rtaz/distributed-llama/issues/141",
             "https://github.com/NVIDIA/srt-slurm/issues/254",
+            "https://github.com/alex-petrenko/sample-factory/issues/182",
         ),
     ),
     Rule(

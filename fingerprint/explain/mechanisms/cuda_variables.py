@@ -1,7 +1,7 @@
 """Variables of GPU drivers and libraries: which devices, how kernels are launched, loaded, chosen and compiled."""
 
 from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.graph import OPERATIONS, Phase, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
@@ -73,8 +73,13 @@ RULES: tuple[Rule, ...] = (
         "warmed up, and may wait for one that waits for it; loaded eagerly the start pays, and memory of the GPU holds "
         "all of them.",
         confirm="Warm up with the run's own shapes, then the same run",
+        confirmed=1,
         drifted=1,
-        sources=(_CUDA, "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"),
+        sources=(
+            _CUDA,
+            "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html",
+            "https://github.com/pytorch/pytorch/pull/86509",
+        ),
     ),
     Rule(
         name="driver-jit",
@@ -110,6 +115,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="gpu-arithmetic",
+        operations=OPERATIONS,
         sees=env(
             "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE CUBLAS_WORKSPACE_CONFIG CUBLASLT_WORKSPACE_SIZE"
             " CUBLAS_* CUBLASLT_* CUDNN_* CUFFT_* CUSPARSE_* CUTLASS_* CUTE_* NVTE_* TORCH_CUDNN_* ROCBLAS_*"
@@ -184,7 +190,12 @@ RULES: tuple[Rule, ...] = (
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
         confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",
-        sources=("https://docs.pytorch.org/docs/stable/notes/cuda.html", _TORCH_CUDA),
+        confirmed=1,
+        sources=(
+            "https://docs.pytorch.org/docs/stable/notes/cuda.html",
+            _TORCH_CUDA,
+            "https://github.com/vllm-project/vllm/pull/41158",
+        ),
     ),
     Rule(
         name="graph-compiler",

@@ -35,12 +35,13 @@ RULES: tuple[Rule, ...] = (
         why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
         "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
         confirm="install the other version (same engine, same container), reboot, set limits again, and repeat",
-        confirmed=2,
+        confirmed=3,
         drifted=28,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/23765",
             f"{OPEN}/issues/1001",
             "https://github.com/ROCm/legacy-rocm-build/issues/4868",
+            "https://github.com/dmlc/xgboost/issues/11242",
         ),
     ),
     Rule(
@@ -48,13 +49,19 @@ RULES: tuple[Rule, ...] = (
         sees=("driver/module/flavour",),
         moves=("collective", "launch latency", "sm clock", "code"),
         phases=NOT_ACCEPTANCE,
-        breaks="seldom",
+        breaks="often",
         usual=(1.02, 1.3),
         beside=("gpu/*/peers/*/p2p_read", "gpu/*/gsp/mode_current"),
         why="Open and proprietary modules of one version differ in peer access, GSP and power management, and the "
-        "open ones are what people patch: with peer access added 114 became 125 tok/s under the same version string.",
+        "open ones are what people patch: with peer access added 114 became 125 tok/s under the same version string. "
+        "GPUs from Blackwell on are driven by the open ones alone, those before Turing by the others.",
         confirm="modinfo nvidia (license, srcversion) on both; install the other flavour of this version",
-        sources=("https://github.com/noonghunna/club-3090/issues/91", f"{OPEN}/issues/483"),
+        confirmed=1,
+        sources=(
+            "https://github.com/noonghunna/club-3090/issues/91",
+            f"{OPEN}/issues/483",
+            "https://github.com/Start9Labs/start-technologies/pull/3693",
+        ),
     ),
     Rule(
         name="driver-options",
@@ -165,7 +172,11 @@ RULES: tuple[Rule, ...] = (
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
         "find no driver (and engines fall back to the CPU), while old ones run on.",
         confirm="nvidia-smi; compare /proc/driver/nvidia/version with the name behind libcuda.so.1; reboot",
-        sources=("https://github.com/pando85/homelab/issues/4110",),
+        confirmed=1,
+        sources=(
+            "https://github.com/pando85/homelab/issues/4110",
+            "https://github.com/NVIDIA/nvidia-docker/issues/182",
+        ),
     ),
     Rule(
         name="cuda-driver",

@@ -125,7 +125,12 @@ RULES: tuple[Rule, ...] = (
         why="In an exclusive mode a second process gets no context, and in `prohibited` none does: workers fail, or "
         "fall back to another GPU or the CPU. A reboot puts it back to the default.",
         confirm="nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi -c DEFAULT",
-        sources=("https://github.com/local-inference-lab/b12x/issues/339", NVML),
+        confirmed=1,
+        sources=(
+            "https://github.com/local-inference-lab/b12x/issues/339",
+            NVML,
+            "https://github.com/tensorflow/tensorflow/issues/526",
+        ),
     ),
     Rule(
         name="mps",

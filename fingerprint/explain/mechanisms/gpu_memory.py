@@ -72,8 +72,12 @@ RULES: tuple[Rule, ...] = (
         why="The processes that meet one are ended, and the page is taken out of use: whatever was being done is "
         "started again, or runs on fewer GPUs. One node's errors failed a whole job.",
         confirm="nvidia-smi -q -d ECC; dmesg for Xid 48, 63, 64, 94 and 95; leave this GPU out and repeat",
-        confirmed=1,
-        sources=("https://github.com/MFlowCode/MFC/pull/1748", ERRORS),
+        confirmed=2,
+        sources=(
+            "https://github.com/MFlowCode/MFC/pull/1748",
+            ERRORS,
+            "https://github.com/vllm-project/vllm/issues/5222",
+        ),
     ),
     Rule(
         name="sram-errors",

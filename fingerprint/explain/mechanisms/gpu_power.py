@@ -33,12 +33,13 @@ RULES: tuple[Rule, ...] = (
         "most in prefill. Below it the limit moves nothing: 92.09 and 91.86 tok/s at 290 and 450 W, at a draw of 163 "
         "W. A limit that is more than the supply gives ends everything: two boards on 490 W cut the host's power.",
         confirm="nvidia-smi -q -d POWER,PERFORMANCE under load; set the limit back (-pl) and measure again",
-        confirmed=4,
+        confirmed=5,
         sources=(
             "https://github.com/noonghunna/club-3090/issues/761",
             "https://github.com/noonghunna/club-3090/issues/769",
             "https://github.com/olafkfreund/nixos_config/pull/1396",
             NVML,
+            "https://github.com/noonghunna/club-3090/issues/585",
         ),
     ),
     Rule(

@@ -48,6 +48,7 @@ Phase = Literal[
     "start-up",
     "transfer",  # a copy or a collective that is measured by itself
     "host latency",
+    "memory use",  # how much was taken, of a GPU's memory or the host's
     "completion",  # whether it came to its end at all: reached by what `breaks`
     "any work",  # a number that tells nothing of its phases, as a command's wall time
 ]
@@ -64,6 +65,9 @@ Sign = Literal[
     "crossed",  # anything crossed a link at all: that nothing did speaks against it, and that something did for nothing
     "rerouted",  # traffic ceased in the run without the way, and grew there on another
 ]
+
+OPERATIONS = r"conv(\d|olution|_|$)|gemm|mat_?mul|(^|_)linear(_|$)|batch_?norm|softmax"
+"""What cuDNN, cuBLAS and the framework above them compute, as benchmarks of one operation are named."""
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -102,7 +106,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     best       the values of a word with which the resource is at its best, `present` and `absent` for an item: who goes
                from one of these to another value loses
     mostly     of way and best: the other way is on record as well, and rare
-    phases     where only these are reached, although the resources serve others as well; empty: all that these reach
+    phases     where only these are reached, although the resources serve others as well; empty: all that these reach.
+               `memory use` is always reached by what moves memory
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
@@ -111,6 +116,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
                are compared themselves, and the value is looked through
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
     breaks     whether it can end a run, not only slow it down: on record, or by what it is. `often`: as likely as that
+    scripts    what a program of one's own calls in each step; an engine that serves brings its own instead
+    operations whose numbers bear its name, as expressions: of a benchmark of one operation
     unused     most of what it sees takes no part in a run: other packages of an environment, drivers of other devices
     usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
                and measurements; None: nobody tells
@@ -118,7 +125,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     beside     globs of facts that decide without having changed: shown beside the suspect
     why        mechanism, with figures where somebody measured them
     confirm    the cheapest experiment that tells whether it is the cause
-    confirmed  incidents of this kind with a verified fix or a maintainer's word, of 273: a weak prior
+    confirmed  incidents of this kind with a verified fix or a maintainer's word, of 303: a weak prior
     drifted    pairs, of 112 captures and dumps of one machine or fleet on which nobody looked for a cause, in which it
                differed (benchmarks/incidents/data/drift.jsonl); of packages, of 16 pairs of environments with one
                release of the engine and of torch (those of bumps.jsonl that were rebuilt)
@@ -139,6 +146,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
     breaks: Literal["never", "seldom", "often"] = "never"
+    scripts: bool = False
+    operations: str = ""
     unused: bool = False
     usual: tuple[float, float] | None = None
     bound: Bound | None = None
@@ -181,6 +190,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "verify step": "as decode",
         "prefill": "a smaller cache recomputes prompts",
         "start-up": "what does not fit fails, or is loaded again",
+        "memory use": "it is what is measured",
         "any work": "what does not fit is moved",
     },
     "kernel choice": {
@@ -189,6 +199,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "verify step": "verification may run without the graph that plain decoding has",
         "start-up": "kernels are compiled, tuned and captured",
         "transfer": "another algorithm or protocol",
+        "memory use": "workspaces, and intermediate results that are kept or not",
         "any work": "another kernel for the same work",
     },
     "launch latency": {
@@ -265,6 +276,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "any work": "memory accesses cross the sockets' link",
     },
     "page size": {
+        "memory use": "a huge page is taken whole",
         "start-up": "page faults while loading",
         "host latency": "misses of the translation buffer, and stalls of compaction",
         "decode step": "as the host's latency, and all of it where the CPU decodes",
@@ -272,6 +284,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "any work": "misses of the translation buffer",
     },
     "host memory": {
+        "memory use": "it is what is measured",
         "start-up": "weights are read into it",
         "host latency": "reclaim and swap stop threads",
         "decode step": "offloaded weights that no longer fit are read from disk",
@@ -306,6 +319,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "accept length": "another draft, another way to accept",
         "start-up": "other code",
         "transfer": "other code",
+        "memory use": "other code",
         "host latency": "other code",
         "any work": "other code",
     },
@@ -316,6 +330,7 @@ SERVES: Mapping[Resource, Mapping[Phase, str]] = {
         "accept length": "other text is guessed better or worse",
         "start-up": "another model",
         "transfer": "other sizes",
+        "memory use": "other models, longer sequences",
         "host latency": "more to do",
         "any work": "another amount of work",
     },

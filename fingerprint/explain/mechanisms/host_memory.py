@@ -45,7 +45,11 @@ RULES: tuple[Rule, ...] = (
         usual=(1.2, 20.0),
         why="At its limit a group reclaims its own page cache, mapped weights included, then swaps, then is killed.",
         confirm="memory.events of the cgroup before and after the run; raise memory.max",
-        sources=(_CGROUP,),
+        confirmed=1,
+        sources=(
+            _CGROUP,
+            "https://github.com/elasticdotventures/_b00t_/pull/1260",
+        ),
     ),
     Rule(
         name="cgroup-memory-high",

@@ -1,6 +1,6 @@
 """The Python environment: packages, who edited them, where they came from, and what runs before the program."""
 
-from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
+from fingerprint.explain.mechanisms.graph import OPERATIONS, Condition, Phase, Rule
 
 _STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 _HOST: tuple[Phase, ...] = ("host latency", "prefill", "decode step", "verify step", "start-up", "any work")
@@ -30,6 +30,7 @@ def trees(names: str) -> tuple[str, ...]:
 RULES: tuple[Rule, ...] = (
     Rule(
         name="package-torch",
+        operations=OPERATIONS,
         sees=packages("torch pytorch jax jaxlib"),
         moves=("kernel choice", "launch latency", "gpu memory", "code"),
         breaks="often",
@@ -39,11 +40,12 @@ RULES: tuple[Rule, ...] = (
         "default of TF32 changed, a convolution left cuDNN (4x). The part of the version behind `+` names the CUDA it "
         "was built for, which alone made 37.9 into 47.7.",
         confirm=f"{_SWAP}; Triton alone first, since it comes along with torch",
-        confirmed=3,
+        confirmed=4,
         sources=(
             "https://github.com/pytorch/pytorch/issues/166122",
             "https://github.com/pytorch/pytorch/issues/119458",
             "https://github.com/pytorch/pytorch/issues/118349",
+            "https://github.com/pytorch/pytorch/issues/146096",
         ),
     ),
     Rule(
@@ -87,6 +89,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="package-cuda-math",
+        operations=OPERATIONS,
         sees=packages("nvidia-cublas* nvidia-cudnn* cutlass* nvidia-cutlass*"),
         moves=("kernel choice", "gpu memory", "code"),
         breaks="often",
@@ -95,12 +98,14 @@ RULES: tuple[Rule, ...] = (
         "each release; one that is too old for a path or missing leaves a slow one, up to the CPU's (57.8 to 12.9). "
         "One product of odd shape took 250 times as long.",
         confirm=f"{_SWAP}; a profile of one step names the kernels",
-        confirmed=3,
+        confirmed=5,
         drifted=1,
         sources=(
             "https://github.com/pytorch/pytorch/issues/114911",
             "https://github.com/daydreamlive/scope/pull/321",
             "https://github.com/ggml-org/llama.cpp/issues/26024",
+            "https://github.com/apache/mxnet/issues/14838",
+            "https://github.com/pytorch/pytorch/issues/47039",
         ),
     ),
     Rule(
@@ -129,6 +134,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="package-attention",
+        operations=r"attn|attention|(^|_)mla(_|$)|sampling",
         sees=packages(
             "flashinfer* flash-attn* vllm-flash-attn xformers flash-mla fla-core flash-linear-attention "
             "causal-conv1d mamba-ssm sgl-kernel sglang-kernel"
@@ -174,12 +180,13 @@ RULES: tuple[Rule, ...] = (
         "Often what came along with it was the cause and the engine innocent. A checkout is another state of it "
         "with each commit.",
         confirm="The other release with this one's torch, Triton and FlashInfer; then git bisect",
-        confirmed=4,
+        confirmed=5,
         sources=(
             "https://github.com/vllm-project/vllm/issues/39965",
             "https://github.com/vllm-project/vllm/issues/50292",
             "https://github.com/sgl-project/sglang/issues/28300",
             "https://github.com/sgl-project/sglang/issues/28224",
+            "https://github.com/ROCm/vllm/pull/1169",
         ),
     ),
     Rule(
@@ -195,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="package-models",
+        scripts=True,
         sees=packages("transformers diffusers sentence-transformers"),
         moves=("code", "workload", "host memory", "accept length"),
         breaks="often",
@@ -203,15 +211,17 @@ RULES: tuple[Rule, ...] = (
         "load the weights a second time, into swap; a cache took four times as much; a changed chat template is "
         "another prompt.",
         confirm=_SWAP,
-        confirmed=2,
+        confirmed=3,
         drifted=8,
         sources=(
             "https://github.com/jundot/omlx/issues/429",
             "https://github.com/sgl-project/sglang/issues/25315",
+            "https://github.com/foundation-model-stack/fms-hf-tuning/pull/202",
         ),
     ),
     Rule(
         name="package-training",
+        scripts=True,
         sees=packages("accelerate deepspeed peft trl datasets lightning pytorch-lightning megatron-core torchdata"),
         moves=("gpu memory", "collective", "cpu time", "code"),
         phases=("start-up", "any work"),

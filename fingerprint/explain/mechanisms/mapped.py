@@ -1,6 +1,6 @@
 """The libraries that a process really mapped, where its pages are, the devices it opened."""
 
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import OPERATIONS, Rule
 
 _LD_SO = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 _MAPS = "https://man7.org/linux/man-pages/man5/proc_pid_maps.5.html"
@@ -80,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="mapped-gpu-arithmetic",
+        operations=OPERATIONS,
         sees=files(
             "libcublas* libcudnn* libcusparse* libcusolver* libcufft* libcurand* libcutensor* libnvinfer* libhipblas* "
             "librocblas* libMIOpen*"
@@ -169,7 +170,12 @@ RULES: tuple[Rule, ...] = (
         moves=("code",),
         why="Another file of machine code, or another build of it, is in the process.",
         confirm="Put the other run's file in its place, or first in LD_LIBRARY_PATH, with everything else as it is",
-        sources=(_LD_SO, _MAPS),
+        confirmed=1,
+        sources=(
+            _LD_SO,
+            _MAPS,
+            "https://github.com/NVIDIA/caffe/issues/283",
+        ),
     ),
     Rule(
         name="mapped-at-all",

@@ -283,11 +283,12 @@ RULES: tuple[Rule, ...] = (
         why="How many tokens the key-value cache holds, and in which format. When it is full, requests are pushed out "
         "and computed again: 2 against 13 tok/s for one pool of half the size. Too large, and the start fails.",
         confirm="Cache use and preemptions in the engine's metrics; the log's number of blocks or tokens in both",
-        confirmed=1,
+        confirmed=2,
         sources=(
             VLLM,
             SGLANG,
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
+            "https://github.com/rwlove/home-ops/pull/13384",
         ),
     ),
     Rule(
@@ -316,6 +317,12 @@ RULES: tuple[Rule, ...] = (
         why="A prompt whose beginning was seen before is not computed again: identical prompts of a benchmark cost "
         "next to nothing from the second on, 1.86 to 2.3x in one sweep.",
         confirm="Hit rate of the cache in the engine's metrics; measure with prompts that are new",
-        sources=(VLLM, SGLANG, "https://github.com/vllm-project/vllm/issues/54227"),
+        confirmed=1,
+        sources=(
+            VLLM,
+            SGLANG,
+            "https://github.com/vllm-project/vllm/issues/54227",
+            "https://github.com/0xBakeer/qwen38-flash-next-spark/issues/9",
+        ),
     ),
 )

@@ -1,7 +1,7 @@
 """Environment variables that any program reads: of loader, allocator, Python, other run times and the shell."""
 
 from fingerprint.explain.mechanisms.cpu_time import CONTENDED, THROTTLED
-from fingerprint.explain.mechanisms.graph import Condition, Rule
+from fingerprint.explain.mechanisms.graph import Condition, Phase, Rule
 
 
 def env(names: str) -> tuple[str, ...]:
@@ -12,6 +12,8 @@ def env(names: str) -> tuple[str, ...]:
     return (*(f"process/*/env/{name}" for name in given), *found)
 
 
+_NAMES = "https://github.com/vllm-project/vllm/issues/50292"
+_STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "memory use", "any work")
 _LOADER = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 _PYTHON = "https://docs.python.org/3/using/cmdline.html"
 _IN_KERNEL = (
@@ -261,12 +263,78 @@ RULES: tuple[Rule, ...] = (
         sees=env("LANG LANGUAGE LC_* TZ"),
         moves=("cpu time",),
         phases=("host latency", "any work"),
+        unused=True,
         usual=(1.0, 3.0),
         why="Sorting, matching and dates follow it: text tools are several times slower outside of C and POSIX; "
         "libraries of GPUs do not look.",
         confirm="LC_ALL=C, then the same run",
         drifted=2,
         sources=("https://man7.org/linux/man-pages/man7/locale.7.html",),
+    ),
+    Rule(
+        name="shell-variables",
+        sees=env("SHELL USER LOGNAME USERNAME MAIL EDITOR PAGER LESS* PS1 PROMPT_COMMAND HIST* MANPATH INFOPATH"),
+        moves=("code",),
+        phases=("host latency", "any work"),
+        unused=True,
+        why="What a shell is given for the person who types; a program that serves reads none of it.",
+        confirm="env -u NAME, then the same run",
+        sources=("https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html",),
+    ),
+    Rule(
+        name="variable-on-huge-pages",
+        sees=env("*HUGEPAGE* *HUGE_PAGE* *_THP_*"),
+        moves=("page size", "host memory"),
+        breaks="seldom",
+        usual=(1.02, 3.0),
+        why="By its name it asks for huge pages: buffers that are pinned or registered page by page take 512 times as "
+        "many steps with small ones (242 s, or 98). Whether the program has it, its documentation tells.",
+        confirm="AnonHugePages of /proc/PID/smaps_rollup in both runs",
+        confirmed=1,
+        sources=("https://github.com/ROCm/mori/pull/679",),
+    ),
+    Rule(
+        name="variable-on-places",
+        sees=env("*NUMA* *AFFINITY* *CPUSET* *_CORES_* *_BIND_*"),
+        moves=("page placement", "cpu time"),
+        usual=(1.02, 2.0),
+        why="By its name it says on which CPUs and memory nodes threads and buffers lie.",
+        confirm="taskset -cp PID and numastat -p PID in both runs",
+        sources=(_NAMES,),
+    ),
+    Rule(
+        name="variable-on-threads",
+        sees=env("*THREADS* *_WORKERS* *_NPROC*"),
+        moves=("cpu time",),
+        shows=(THROTTLED[0], *CONTENDED),
+        usual=(1.05, 4.0),
+        why="By its name it says how many threads or processes of a program share the CPUs.",
+        confirm="Threads of the program in both runs (ls /proc/PID/task | wc -l)",
+        sources=(_NAMES,),
+    ),
+    Rule(
+        name="variable-on-exchange",
+        sees=env("*P2P* *NVLINK* *ALLREDUCE* *ALL_REDUCE* *NVLS* *RDMA* *INFINIBAND* *_IB_* *NVSHMEM* *GDRCOPY*"),
+        moves=("collective", "network", "nvlink"),
+        between=True,
+        breaks="seldom",
+        usual=(1.05, 4.0),
+        why="By its name it says by which way GPUs or nodes exchange data.",
+        confirm="The program's log names the way that it took; then the same run without it",
+        sources=(_NAMES,),
+    ),
+    Rule(
+        name="variable-on-kernels",
+        sees=env(
+            "*ATTENTION* *_ATTN_* *FLASH_* *GEMM* *KERNEL* *CUDAGRAPH* *CUDA_GRAPH* *TENSOR_CORE* *_FP8_* *AUTOTUN*"
+        ),
+        moves=("kernel choice", "launch latency"),
+        phases=_STEPS,
+        breaks="seldom",
+        usual=(1.05, 3.0),
+        why="By its name it says which kernels run, how they are tuned, or whether a graph holds them.",
+        confirm="A profile of one step names the kernels in both runs",
+        sources=(_NAMES,),
     ),
     Rule(
         name="program-search-path",

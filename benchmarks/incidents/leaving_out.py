@@ -1,0 +1,33 @@
+"""A row judged by what is on record without it: the incident that a row is of is among those that its rule counts."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from benchmarks.incidents.rows import Incident
+from fingerprint.explain import weights
+from fingerprint.explain.mechanisms import rules_of
+from fingerprint.explain.mechanisms.graph import Rule
+from probes.kit.paths import parse_path
+
+
+@contextmanager
+def left_out(row: Incident) -> Iterator[None]:
+    """Each rule that sees what the row is about counts one incident less."""
+    own = {
+        rule.name for path in row.trigger for rule in rules_of(parse_path(path.replace("#0", "_").replace("*", "_")))
+    }
+    counted = weights.prior
+
+    def prior(rules: Sequence[Rule]) -> float:
+        first = rules[0] if rules else None
+        if first is None or first.name not in own or not first.confirmed:
+            return counted(rules)
+        return counted((msgspec.structs.replace(first, confirmed=first.confirmed - 1),))
+
+    weights.prior = prior
+    try:
+        yield
+    finally:
+        weights.prior = counted
