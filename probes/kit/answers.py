@@ -2,6 +2,8 @@
 
 import msgspec
 
+_REGULAR, _TYPE = 0o100000, 0o170000  # inode(7)
+
 
 class Stat(msgspec.Struct, frozen=True):
     """What tells whether a file is the same: device, inode, size in bytes, mtime and ctime in ns; owner, mode and how
@@ -15,6 +17,10 @@ class Stat(msgspec.Struct, frozen=True):
     mode: int
     ctime_ns: int = 0
     links: int = 1
+
+    @property
+    def is_regular(self) -> bool:
+        return self.mode & _TYPE == _REGULAR
 
 
 class Space(msgspec.Struct, frozen=True):

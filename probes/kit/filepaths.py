@@ -6,7 +6,6 @@ from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host
 
 _LINKS = 40  # Linux gives up beyond 40 (MAXSYMLINKS, include/linux/namei.h)
-_REGULAR, _TYPE = 0o100000, 0o170000
 
 
 def absolute(path: str, cwd: str) -> str:
@@ -20,7 +19,7 @@ def folder_of(path: str) -> str:
 def is_file(host: Host, path: str) -> bool:
     """Whether a regular file is seen there, links followed."""
     info = host.stat(path)
-    return not isinstance(info, Gap) and info.mode & _TYPE == _REGULAR
+    return not isinstance(info, Gap) and info.is_regular
 
 
 def link_of(host: Host, pid: int, name: str) -> Seen[str]:
@@ -65,6 +64,6 @@ def found(host: Host, name: str, search: str, cwd: str) -> Seen[str]:
     candidates = (absolute(f"{folder or '.'}/{name}", cwd) for folder in search.split(":"))
     for path in candidates:
         info = host.stat(path)
-        if not isinstance(info, Gap) and info.mode & _TYPE == _REGULAR and info.mode & 0o111:
+        if not isinstance(info, Gap) and info.is_regular and info.mode & 0o111:
             return path
     return Gap("absent", f"no {name} in PATH")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
 from probes.kit.weights import Weights as Header
@@ -77,8 +78,13 @@ def _joined(headers: Mapping[str, Header]) -> str:
 def _sizes(files: Host, folder: str, names: Sequence[str]) -> Seen[int]:
     total = 0
     for name in names:
-        size = then(files.stat(f"{folder}/{name}"), lambda info: info.size)
+        size = then(files.stat(f"{folder}/{name}"), _size)
         if isinstance(size, Gap):
             return size
         total += size
     return total
+
+
+def _size(info: Stat) -> Seen[int]:
+    """A device and a FIFO are of 0 bytes, whatever comes out of them."""
+    return info.size if info.is_regular else Gap("unsupported", "one of the files of weights is no regular file")

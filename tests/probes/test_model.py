@@ -262,8 +262,19 @@ def test_fifos_where_files_are_expected_are_gaps(tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         os.mkfifo(folder / name)
     found = served("--model", str(folder))["target"]
-    assert found.configuration == found.weights.headers == Gap("unsupported")
+    assert found.configuration == found.weights.headers == found.weights.bytes == Gap("unsupported")
     assert found.files == Map({"tokenizer.json": Gap("unsupported")})
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "bin"])
+def test_a_folder_and_a_link_to_a_device_that_are_called_weights_have_no_size(tmp_path: Path, ending: str) -> None:
+    folder = checkpoint(tmp_path / "m") if ending == "safetensors" else tmp_path / "m"
+    folder.mkdir(exist_ok=True)
+    (folder / f"model.{ending}").symlink_to("/dev/null")
+    assert served("--model", str(folder))["target"].weights.bytes == Gap("unsupported")
+    (folder / f"model.{ending}").unlink()
+    (folder / f"model.{ending}").mkdir()
+    assert served("--model", str(folder))["target"].weights.bytes == Gap("unsupported")
 
 
 def test_secrets_leave_a_configuration_as_digests(tmp_path: Path) -> None:
