@@ -24,7 +24,7 @@ AWAITING: Mapping[Resource, str] = {}
 LIMIT = re.compile(r"(^|[-_])(limit|max|quota|cap)($|[-_])")
 REACHED_UNSEEN: Mapping[str, str] = {
     "mappings-limit": "how many mappings a process has is no fact",
-    "locked-memory-limit": "how much memory a process has locked is no fact",
+    "locked-memory-limit": "what was refused is nowhere: mapped/*/memory/locked holds what was not",
 }
 """Limits of which nothing tells whether they were reached."""
 KEY = "a key that nobody declared"
