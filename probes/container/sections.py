@@ -1,6 +1,6 @@
 """What is told of the container of a process."""
 
-from probes.kit.facts import Map, Section, Seen, config, identity, telemetry
+from probes.kit.facts import Map, Section, Seen, config, telemetry
 
 _STATUS = "/proc/PID/status"
 _IMAGE = (
@@ -20,7 +20,7 @@ class Groups(Section):
         "Weights and caches come no faster than this",
         "io.max, blkio.throttle.*_device, by MAJOR:MINOR",
         "B/s, IO/s",
-        restore="echo '{key} {value}' > /sys/fs/cgroup/CGROUP/io.max",
+        restore="echo '{key} {value}' > /sys/fs/cgroup/CGROUP/io.max # v1: blkio/CGROUP/blkio.throttle.*_device",
     )
     hugetlb_max: Seen[Map[Seen[str]]] = config(
         "How much memory of this page size it may use, however many such pages the host has set aside",
@@ -52,7 +52,7 @@ class Container(Section):
         _IMAGE,
         follows=("container/*/image",),
     )
-    started: Seen[int] = identity(
+    started: Seen[int] = config(
         "Another start of the container begins with what its image holds: compiled and tuned kernels, /tmp, /dev/shm, "
         "limits, devices, variables and placement are new, while GPU clocks, power limits, persistence, the page cache "
         "and the host's settings stay. Where kernel/boot_id differs too it was the host: those were set back as well",

@@ -114,12 +114,12 @@ class Cgroup(Section):
         "A CFS quota stalls every thread until the period ends: 12 tok/s fell to 0.3 with the GPU idle",
         "cpu.max, cpu.cfs_quota_us",
         "us per us",
-        restore="echo {value} > /sys/fs/cgroup/CGROUP/cpu.max",
+        restore="echo {value} > /sys/fs/cgroup/CGROUP/cpu.max # v1: cpu/CGROUP/cpu.cfs_quota_us, cpu.cfs_period_us",
     )
     cpu_weight: Seen[tuple[int, ...]] = config(
         "Against busy neighbours a group gets CPU time by its weight; those other than the default, outermost first",
         "cpu.weight (default 100), cpu.shares (default 1024)",
-        restore="echo WEIGHT > /sys/fs/cgroup/CGROUP/cpu.weight",
+        restore="echo WEIGHT > /sys/fs/cgroup/CGROUP/cpu.weight # v1: cpu/CGROUP/cpu.shares",
     )
     cpuset_cpus: Seen[str] = config(
         "A job that sees 2 of 256 CPUs runs its tokenizer and schedulers on two",
@@ -134,7 +134,7 @@ class Cgroup(Section):
         "At this size the group reclaims its own page cache, then is killed",
         "memory.max, memory.limit_in_bytes",
         "B",
-        restore="echo {value} > /sys/fs/cgroup/CGROUP/memory.max",
+        restore="echo {value} > /sys/fs/cgroup/CGROUP/memory.max # v1: memory/CGROUP/memory.limit_in_bytes",
     )
     memory_high: Seen[Bound] = config(
         "Above it allocations are throttled without any failure that a log would show",
@@ -146,13 +146,13 @@ class Cgroup(Section):
         "Whether anonymous pages of the group may go to swap",
         "memory.swap.max, memory.memsw.limit_in_bytes - memory.limit_in_bytes",
         "B",
-        restore="echo {value} > /sys/fs/cgroup/CGROUP/memory.swap.max",
+        restore="echo {value} > /sys/fs/cgroup/CGROUP/memory.swap.max # v1: memory/CGROUP/memory.memsw.limit_in_bytes",
     )
     pids_max: Seen[Bound] = config(
         "Thread pools that hit it start with fewer threads or fail to start",
         "pids.max",
         "tasks",
-        restore="echo {value} > /sys/fs/cgroup/CGROUP/pids.max",
+        restore="echo {value} > /sys/fs/cgroup/CGROUP/pids.max # v1: pids/CGROUP/pids.max",
     )
 
 

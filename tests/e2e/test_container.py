@@ -41,6 +41,7 @@ def test_started_again_it_is_no_suspect_and_where_to_look_is_told(fingerprint: C
     diff = fingerprint.diff("a", "b")
     assert diff["suspects"] == []
     assert change(diff, STARTED)["suspect"] is None
+    assert change(diff, STARTED)["verdict"] == "changed"  # no part of a machine
     assert diff["comparable"]["epochs_crossed"] == ["container start"]
     told = " ".join(fingerprint("diff", "a", "b", status=None).stdout.split())
     assert f"Between them lies: container start. What that sets back: fingerprint explain {STARTED}" in told

@@ -93,3 +93,13 @@ def test_a_command_with_a_word_to_fill_in_is_none_to_run_as_it_stands() -> None:
         template = fact.restore.partition(" # ")[0]
         if re.search(r"\b[A-Z]{2,}\b", template.replace("tr a-z A-Z", "")):
             assert command(suspect(1, fact.path, 1, 2, restore=template)) == "", fact.path
+
+
+def test_a_limit_of_a_control_group_is_set_back_under_the_name_that_each_version_has_for_it() -> None:
+    """Of every such fact: what is the value of two files is no command for one of them alone."""
+    told = {fact.path: fact.restore for fact in facts() if "/sys/fs/cgroup/" in fact.restore}
+    assert [path for path, restore in told.items() if "# v1: " not in restore] == ["process/*/cgroup/memory_high"]
+    folded = changed("process", "cgroup/cpu_max", "50000 100000", "max")
+    assert restore(folded) == (
+        "echo '50000 100000' > /sys/fs/cgroup/CGROUP/cpu.max # v1: cpu/CGROUP/cpu.cfs_quota_us, cpu.cfs_period_us"
+    )
