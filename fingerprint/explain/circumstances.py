@@ -192,12 +192,15 @@ def is_own_code(path: FactPath, around: Circumstances) -> bool:
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
-    """Why nothing that is there heeds this variable or parameter, by its first letters, or this flag, by the narrowest
-    of its rules; empty where that may be. Of the host's other states a server may be the user that nobody started."""
+    """Why nothing that is there heeds this variable, parameter or module, by its first letters, or this flag, by the
+    narrowest of its rules; empty where that may be. Of the host's other states a server may be the user that nobody
+    started."""
     if path[:2] == ("kernel", "cmdline"):
         makers = next((makers for start, makers in _PROCESSORS.items() if path[-1].startswith(start)), ())
         others = sorted(around.cpus) if makers and not around.cpus & {*makers} else ()
         return f"it is for processors of {' and '.join(makers)}, and these are of {', '.join(others)}" if others else ""
+    if path[:2] == ("kernel", "modules") and path[2:3] and path[2] in _OF_OTHERS and around.gpus:
+        return "the GPUs that were there are of another maker"
     if path[0] != "process":
         return ""
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]

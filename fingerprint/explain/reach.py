@@ -67,7 +67,8 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
         return Reach(seen, False, (_says(change, f"no way from it to {target.name} is known"),))
     agrees, unmoved = _agrees(change, leading[0], target), tuple(_unmoved(leading, target, metrics))
     if agrees is not False or leading[0].mostly:
-        ran_out = agrees is True and target.name == EXIT_STATUS and leading[0].breaks == "often"
+        runs_out = leading[0].breaks == "often" and not leading[0].best
+        ran_out = agrees is True and target.name == EXIT_STATUS and runs_out
         return Reach(leading, True, unmoved, agrees is False, ran_out)
     told = f"it should have made {target.name} {'better' if target.slower else 'worse'}"
     return Reach(leading, True, (_says(change, told), *unmoved))

@@ -17,7 +17,7 @@ from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import FactPath
 
-MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incidents makes a weak prior
+MOST = 25  # confirmed incidents of one kind of state, of 343: a sample of incidents makes a weak prior
 A_FEW = 2
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""
@@ -113,7 +113,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
-        "alone": ALONE if is_alone(way.rules, around) else 0.0,
+        "alone": ALONE if is_alone(way.rules, metric, around) else 0.0,
         "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
         "over pcie": over_pcie(way.rules, around),
         "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
@@ -204,12 +204,12 @@ def _fits(moved: float, least: float, most: float) -> float:
     return CLOSE * max(0.0, 1 - (most - least) / log(WIDE))
 
 
-def is_alone(rules: Sequence[Rule], around: Circumstances) -> bool:
-    """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two; or
-    about NVLink, where there is none."""
+def is_alone(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> bool:
+    """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two, and
+    none of other hosts are asked; or about NVLink, where there is none."""
     if not rules:
         return False
-    few = around.gpus is not None and around.gpus < 2
+    few = around.gpus is not None and around.gpus < 2 and "collective" not in _measured(metric, around)
     return (rules[0].between and few) or (around.linked is False and rules[0].moves[0] == "nvlink")
 
 

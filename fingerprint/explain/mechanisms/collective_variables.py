@@ -13,7 +13,7 @@ RULES: tuple[Rule, ...] = (
         name="nccl-algorithm",
         sees=env(
             "NCCL_ALGO NCCL_PROTO NCCL_MIN_NCHANNELS NCCL_MAX_NCHANNELS NCCL_MIN_CTAS NCCL_MAX_CTAS NCCL_MIN_NRINGS"
-            " NCCL_MAX_NRINGS NCCL_NTHREADS NCCL_*THRESHOLD NCCL_TUNER_* NCCL_COLLNET_* NCCL_NVLS_* NCCL_NCHANNELS_*"
+            " NCCL_MAX_NRINGS NCCL_NTHREADS NCCL_*THRESHOLD NCCL_TUNER_* NCCL_COLLNET_* NCCL_NCHANNELS_*"
             " NCCL_NSOCKS_* NCCL_CGA_* NCCL_WORK_* NCCL_THREAD_* NCCL_PXN_*"
         ),
         moves=("collective", "gpu compute"),
@@ -32,6 +32,23 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/NVIDIA/nccl/issues/209",
             "https://github.com/NVIDIA/nccl/issues/317",
             "https://github.com/NVIDIA/nccl/issues/1716",
+        ),
+    ),
+    Rule(
+        name="nccl-switch-reduction",
+        sees=env("NCCL_NVLS_*"),
+        moves=("collective", "nvlink", "gpu memory"),
+        between=True,
+        breaks="often",
+        usual=(1.02, 1.6),
+        beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
+        why="Whether switches of NVLink reduce on the way. It binds multicast memory on every GPU, some of it for each "
+        "communicator: where the fabric manager is not ready, or memory is short, communicators cannot be built.",
+        confirm="NCCL_NVLS_ENABLE=0, then the same start; NCCL_DEBUG=INFO names NVLS",
+        confirmed=1,
+        sources=(
+            "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable",
+            "https://github.com/aarora79/agentic-coding-harness-benchmarks/pull/173",
         ),
     ),
     Rule(
@@ -100,8 +117,12 @@ RULES: tuple[Rule, ...] = (
         why="How NCCL gets its buffers and whether it uses the program's own: memory that the cache no longer has, and "
         "a copy at each end. The default of CUMEM changed with versions.",
         confirm="Unset it; used memory after the communicators are built (NCCL_DEBUG=INFO) in both states",
-        confirmed=2,
-        sources=(_NCCL, "https://github.com/NovaSky-AI/SkyRL/pull/1629"),
+        confirmed=3,
+        sources=(
+            _NCCL,
+            "https://github.com/NovaSky-AI/SkyRL/pull/1629",
+            "https://github.com/NVIDIA/nccl/issues/1838",
+        ),
     ),
     Rule(
         name="nccl-topology",

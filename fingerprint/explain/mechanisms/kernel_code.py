@@ -33,12 +33,13 @@ RULES = (
         "outside the tree are built anew for it: one commit in a GPU driver cost 42x, with the container image "
         "unchanged.",
         confirm="Boot the earlier kernel (`grub-reboot`, or the boot menu) and measure once more.",
-        confirmed=2,
+        confirmed=3,
         drifted=16,
         sources=(
             "https://github.com/ROCm/legacy-rocm-build/issues/6358",
             "https://github.com/intel/ipex-llm/issues/12190",
             "https://docs.kernel.org/admin-guide/reporting-regressions.html",
+            "https://github.com/MiaAI-Lab/DeepSeek-v4.1-Flash-DGX-Sparks/issues/14",
         ),
     ),
     Rule(

@@ -88,7 +88,11 @@ RULES: tuple[Rule, ...] = (
         moves=("kernel choice", "gpu memory"),
         why="Matrix products and convolutions choose their kernel by tables and heuristics of the release.",
         confirm="nsys profile: names of the longest kernels in both; then swap the one wheel",
-        sources=("https://docs.nvidia.com/cuda/cublas/index.html",),
+        confirmed=1,
+        sources=(
+            "https://docs.nvidia.com/cuda/cublas/index.html",
+            "https://github.com/ROCm/tensorflow-upstream/issues/1038",
+        ),
     ),
     Rule(
         name="mapped-framework",
@@ -229,11 +233,16 @@ RULES: tuple[Rule, ...] = (
         name="memory-policy",
         sees=("mapped/*/memory/policies",),
         moves=("page placement", "host memory bandwidth"),
+        usual=(1.05, 5.0),
         beside=("process/*/affinity", "numa/online", "process/*/mems_allowed"),
         why="Bind, prefer and interleave decide on which node memory is touched first: near the threads, near the GPU, "
         "or over all nodes, where bandwidth adds up.",
         confirm="numactl --membind or --interleave for the start; /proc/PID/numa_maps",
-        sources=("https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",),
+        confirmed=1,
+        sources=(
+            "https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",
+            "https://github.com/JustVugg/colibri/issues/82",
+        ),
     ),
     Rule(
         name="page-node",

@@ -38,8 +38,12 @@ RULES: tuple[Rule, ...] = (
         why="A library that is loaded first stands between the program and CUDA, NCCL or libc. One that shares GPUs "
         "out intercepted cuMemCreate and made NCCL hang.",
         confirm="Start without it; /proc/PID/maps tells what is loaded",
-        confirmed=1,
-        sources=(_LOADER, "https://github.com/Project-HAMi/HAMi/issues/2641"),
+        confirmed=2,
+        sources=(
+            _LOADER,
+            "https://github.com/Project-HAMi/HAMi/issues/2641",
+            "https://github.com/vllm-project/vllm/issues/44191",
+        ),
     ),
     Rule(
         name="library-path",
@@ -300,7 +304,11 @@ RULES: tuple[Rule, ...] = (
         usual=(1.02, 2.0),
         why="By its name it says on which CPUs and memory nodes threads and buffers lie.",
         confirm="taskset -cp PID and numastat -p PID in both runs",
-        sources=(_NAMES,),
+        confirmed=1,
+        sources=(
+            _NAMES,
+            "https://github.com/JustVugg/colibri/pull/384",
+        ),
     ),
     Rule(
         name="variable-on-threads",
