@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import WAS_THERE, ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
+from fingerprint.explain.unknown import tells_why
 from fingerprint.explain.values import percent
 from fingerprint.runs.run import Run
 from fingerprint.words import before_after, clean, growth, in_words
@@ -15,6 +17,7 @@ from fingerprint.words import before_after, clean, growth, in_words
 MOVED = ("worse", "better")
 _NAMED = 3
 LESS_THAN_HALF = 0.5
+STUCK = frozenset(("timed_out", "failed", "skipped"))
 UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 
 
@@ -161,6 +164,7 @@ def next_steps(
     suspects: Sequence[Suspect],
     changes: Sequence[ChangedFact],
     unknown: Sequence[Unknown],
+    known: ProbeOf,
 ) -> Iterator[str]:
     if suspects:
         yield deciding(metrics, suspects) or _about(suspects[0], a.name, changes)
@@ -170,7 +174,13 @@ def next_steps(
     denied = {"gap": "denied"}
     if any("denied" in (line.a, line.b) for line in unknown) or any(denied in (c.before, c.after) for c in changes):
         yield "Take the next runs as root: some facts were denied."
-    stuck = [line.fact for line in unknown if {"timed_out", "failed", "skipped"} & {line.a, line.b}]
-    stuck += [change.fact for change in changes if change.follows is None and change.after in UNREAD]
+    stuck = [(line.fact, (a, b)[line.b in STUCK]) for line in unknown if STUCK & {line.a, line.b}]
+    stuck += [(change.fact, b) for change in changes if change.follows is None and change.after in UNREAD]
     if stuck:
-        yield f"See why {', '.join(stuck[:3])} could not be read: fingerprint doctor"
+        told = dict.fromkeys(_told_by(fact, side, known) for fact, side in stuck[:_NAMED])
+        yield f"See why {', '.join(fact for fact, _ in stuck[:_NAMED])} could not be read: {'; '.join(told)}"
+
+
+def _told_by(fact: str, side: Subject, known: ProbeOf) -> str:
+    probe = known(fact.partition("/")[0])
+    return tells_why(fact, side.name, of_process=probe is not None and probe.of != "host")

@@ -103,7 +103,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
     same = comparable(a, b, changes)
-    ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics))
+    ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
     start = foreword(a, b, same, metrics, moved(changes))
@@ -129,7 +129,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         ruled_out=ruled,
         not_known=unknown,
         blind=blind(metrics, suspects, any(each.unlike for each in held)),
-        next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown), suspects),
+        next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown, known), suspects),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,11 +19,14 @@ from fingerprint.walk import Names
 LEAST = 3
 """Facts of an item at least, and more than half of them, that are told as one."""
 
+DOCTOR = "fingerprint doctor"
+"""It reads the host once more; processes of a run it does not know."""
+
 # Remedy by gap code or outcome; the first that either side has counts.
 REMEDIES = {
     "denied": "read it as root",
     "timed_out": "the read was given up: raise budget_s, or look at what hangs",
-    "failed": "fingerprint doctor says what went wrong",
+    "failed": f"{DOCTOR} says what went wrong",
     "skipped": "the budget was spent before its turn: raise budget_s",
     "lost": "the device is gone: look at the kernel log",
     "settling": "take a snapshot a few minutes after boot",
@@ -37,16 +41,20 @@ REMEDIES = {
 READABLE = frozenset(("denied", "timed_out", "failed", "skipped", "settling", "asleep", "not_read"))
 
 
-def not_known(changes: Changes, known: ProbeOf, target: Target | None = None) -> tuple[Unknown, ...]:
-    """What leads to the number to be explained, then what could have been known first. Of an item most of which is
-    unknown for one reason that is one line, as is what is unknown alike of several items."""
+def not_known(
+    changes: Changes, known: ProbeOf, target: Target | None = None, names: tuple[str, str] = ("A", "B")
+) -> tuple[Unknown, ...]:
+    """names: of the two sides.
+
+    What leads to the number to be explained, then what could have been known first. Of an item most of which is unknown
+    for one reason that is one line, as is what is unknown alike of several items."""
     order = list(REMEDIES)
     unknown = [u for u in changes.not_known if not in_neither(u)]
     found = sorted(unknown, key=lambda u: (order.index(_reason(u)), str(u.key), u.names))
     groups: dict[Hashable, list[_Line]] = defaultdict(list)
     for line in _lines(found, known):
         groups[line.likeness].append(line)
-    told = [_told(group, target) for group in groups.values()]
+    told = [_told(group, target, names) for group in groups.values()]
     return tuple(sorted(told, key=lambda line: not line.rules))
 
 
@@ -126,16 +134,28 @@ def _size(u: NotKnown, known: ProbeOf) -> int:
     return sum(fact.lasting or fact.kind == "state" for fact in below)
 
 
-def _told(group: Sequence[_Line], target: Target | None) -> Unknown:
+def tells_why(fact: str, run: str, *, of_process: bool) -> str:
+    """The command that tells what went wrong. fact: a path or a glob, or a whole section. run: in which it did."""
+    if not of_process:
+        return DOCTOR
+    return f"fingerprint show {quote(run)}" + (f" --facts {quote(fact)}" if fact.count("/") > 1 else "")
+
+
+def _told(group: Sequence[_Line], target: Target | None, names: tuple[str, str]) -> Unknown:
     first, facts = group[0], sum(line.facts for line in group)
     path = starred([line.of.key.path(line.of.names) for line in group])
+    fact = f"{path}/**" if first.facts > 1 else path
+    says = _says(first.of)
+    if says == REMEDIES["failed"]:
+        command = tells_why(fact, names[first.of.b == "failed"], of_process=bool(first.of.key.target))
+        says = says.replace(DOCTOR, command)
     return Unknown(
-        fact=f"{path}/**" if first.facts > 1 else path,
+        fact=fact,
         a=first.of.a,
         b=first.of.b,
         facts=facts,
         rules=_rules(first, target),
-        says=_says(first.of),
+        says=says,
     )
 
 

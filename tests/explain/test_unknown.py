@@ -8,7 +8,7 @@ from fingerprint.explain.contract import Diff
 from fingerprint.report.text import render
 from fingerprint.runs.record import Sample, Uncounted
 from probes.kit.facts import Gap, GapCode, Map
-from tests.diff.made_up import Card, Device, Made, Rack, rack
+from tests.diff.made_up import Card, Device, Made, Rack, Task, rack
 from tests.explain.subjects import explained, subject
 
 FACTS = ("uuid", "limit", "mode", "slot", "width", "reasons", "lanes")
@@ -77,3 +77,18 @@ def test_too_few_samples_are_said_with_how_many_were_left_out() -> None:
     [line] = diff.not_known
     assert (line.fact, line.a, line.facts) == ("rack/*/clock", "too few samples", 2)
     assert line.says == "A: gpu busy in 0 of 41 samples; B: gpu busy in 0 of 41 samples"
+
+
+def test_what_failed_of_the_host_is_told_by_the_doctor_who_reads_it_once_more() -> None:
+    made = Made(mode=Gap("failed"))
+    diff = explained(subject("run-A", made), subject("run-B", made))
+    assert [u.says for u in diff.not_known if u.fact == "made/mode"] == ["fingerprint doctor says what went wrong"]
+
+
+@pytest.mark.parametrize(("a", "b", "run"), [("failed", "failed", "B"), ("failed", "denied", "A")])
+def test_what_failed_of_a_process_is_told_by_the_run_in_which_it_did(a: GapCode, b: GapCode, run: str) -> None:
+    diff = explained(subject("A", None, Task(nice=Gap(a))), subject("B", None, Task(nice=Gap(b))))
+    command = f"fingerprint show {run} --facts process/main/nice"
+    [line] = [u for u in diff.not_known if u.fact == "process/main/nice"]
+    assert line.says == f"{command} says what went wrong" or b == "denied"
+    assert f"See why process/main/nice could not be read: {command}" in diff.next
