@@ -13,11 +13,14 @@ from fingerprint.explain.unknown import in_neither
 from fingerprint.sections import decoder_of
 from fingerprint.snapshot import Key
 from fingerprint.walk import matching, value_at
-from probes.kit.facts import Gap, Section
+from probes.kit.facts import NOT_READ, Gap, Section
 from probes.kit.paths import FactPath, parse_glob
 from probes.kit.probe import MAIN
 
 GPU = "gpu"
+EDITED = "edited files"
+NAMED = 3
+"""Packages at most whose files were looked at: those that can move a number, unless all were."""
 NO_SUCH_VALUE = ("absent", "unsupported")
 """Gaps that both have where there is nothing to compare, and that is known."""
 THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -50,7 +53,7 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "libraries": {
         "versions": ("libraries/*/packages/*/version",),
-        "edited files": ("libraries/*/packages/*/modified/digest",),
+        EDITED: ("libraries/*/packages/*/modified/digest",),
     },
     "container": {
         "runtime": ("container/*/runtime",),
@@ -108,7 +111,21 @@ def _themes(area: str, changes: Changes, a: Subject, known: ProbeOf) -> Iterator
     elsewhere = [path for path in _not_equal(changes) if path[0] == area]
     for theme, globs in declared.items():
         if _was_seen(section, globs, key) and not any(_is_of(globs, path) for path in elsewhere):
-            yield theme
+            yield from _edited(section) if theme == EDITED else (theme,)
+
+
+def _edited(section: Section) -> Iterator[str]:
+    """Of which packages the files were held against RECORD: of those that can move a number, unless all were asked
+    for. What has no RECORD, and more bytes than were read, leaves it open."""
+    packages = {names[-1]: value_at(section, (*names, "modified")) for names in matching(section, ("packages", "*"))}
+    checked = sorted(name for name, told in packages.items() if isinstance(told.digest, str) and told.unsettled == 0)
+    if len(checked) == len(packages):
+        yield EDITED
+    elif checked and any(told.digest == NOT_READ for told in packages.values()):
+        more = f" and {len(checked) - NAMED} more" if len(checked) > NAMED else ""
+        yield f"{EDITED} of {', '.join(checked[:NAMED])}{more} (--deep: of all {len(packages)} packages)"
+    elif checked:
+        yield f"{EDITED} of {len(checked)} of {len(packages)} packages"
 
 
 def _not_equal(changes: Changes) -> Iterator[FactPath]:

@@ -11,12 +11,15 @@ from fingerprint.explain.contract import Group
 from fingerprint.explain.ruled_out import THEMES
 from fingerprint.places import facts_of
 from fingerprint.report.text import render
+from fingerprint.runs.record import Process
+from fingerprint.snapshot import reading_of
 from probes.gpu import Gpu, Gpus
 from probes.gpu.ecc import Ecc
 from probes.kit.facts import Gap, Map
 from probes.kit.paths import FactPath, parse_glob
+from probes.libraries.sections import Libraries, Modified, Package
 from tests.diff.made_up import Made
-from tests.explain.subjects import explained, subject
+from tests.explain.subjects import START, explained, subject
 
 SLOTS = ("0000:17:00.0", "0000:2a:00.0")
 OF_LEAVES = ("driver/module/parameters", "process/*/env", "process/*/flags", "kernel/cmdline", "cpu/mitigations")
@@ -65,6 +68,36 @@ def test_an_area_without_devices_or_themes_says_how_many() -> None:
     made = Made(mode="a")
     [found] = explained(subject("A", made), subject("B", made)).ruled_out.groups
     assert (found.says, found.devices, found.themes) == ("1 equal", 0, ())
+
+
+CLEAN = Package(version="1", modified=Modified(digest="clean", count=0, files=(), unsettled=0))
+OPEN = Package(version="1", modified=Modified(digest="clean", count=0, files=(), unsettled=9))
+UNREAD = Package(version="1")
+NO_RECORD = Package(version="1", modified=Modified(digest=Gap("absent"), unsettled=Gap("absent")))
+
+
+@pytest.mark.parametrize(
+    ("packages", "told"),
+    [
+        ({"numpy": CLEAN, "rich": CLEAN}, "edited files"),
+        ({"numpy": CLEAN, "rich": UNREAD}, "edited files of numpy (--deep: of all 2 packages)"),
+        ({"numpy": CLEAN, "torch": OPEN, "rich": UNREAD}, "edited files of numpy (--deep: of all 3 packages)"),
+        (
+            {**dict.fromkeys("abcde", CLEAN), "rich": UNREAD},
+            "edited files of a, b, c and 2 more (--deep: of all 6 packages)",
+        ),
+        ({"numpy": CLEAN, "rich": NO_RECORD}, "edited files of 1 of 2 packages"),
+        ({"torch": OPEN, "rich": UNREAD}, ""),
+        ({"rich": UNREAD}, ""),
+    ],
+)
+def test_of_edited_files_those_packages_are_told_whose_files_were_looked_at(
+    packages: Mapping[str, Package], told: str
+) -> None:
+    reading = Process(at=START, area="libraries", target="main", reading=reading_of(Libraries(packages=Map(packages))))
+    sides = [subject(name, Made(mode="a"), None, reading) for name in "AB"]
+    [found] = [one for one in explain(sides[0], sides[1]).ruled_out.groups if one.title == "libraries"]
+    assert found.themes == ("versions", *([told] if told else []))
 
 
 def declared() -> Mapping[str, Any]:
