@@ -7,6 +7,7 @@ from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import WAS_THERE, ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
+from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends
 from fingerprint.explain.unknown import tells_why
@@ -129,11 +130,13 @@ def _is_lost(after: Any) -> bool:
     return bool(last == {"gap": "lost"})
 
 
-def _about(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
+def _about(first: Suspect, a: str, b: str, changes: Sequence[ChangedFact]) -> str:
     """What to do about the first suspect."""
     fact = clean(first.facts[0])
     if _is_lost(first.after):
         return f"See in the kernel log why {fact} was lost, before anything is run on it again"
+    if NOT_IN_FORCE in first.parts:
+        return f"Start the server again: until then {fact} is not in force in {b}, whatever it holds"
     if back := command(first):
         return f"Set the first suspect back and run again: {back}"
     if first.before == WAS_THERE:
@@ -167,7 +170,7 @@ def next_steps(
     known: ProbeOf,
 ) -> Iterator[str]:
     if suspects:
-        yield deciding(metrics, suspects) or _about(suspects[0], a.name, changes)
+        yield deciding(metrics, suspects) or _about(suspects[0], a.name, b.name, changes)
         yield from besides(metrics, suspects)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
         yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {_again(b.last)}"

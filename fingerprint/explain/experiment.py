@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from fingerprint.explain.contract import MetricChange, Suspect
+from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.mechanisms import phases_of, rule
 from fingerprint.explain.mechanisms.graph import SERVES, Phase
 from fingerprint.explain.metrics import calls_for_a_cause
@@ -52,7 +53,7 @@ def besides(metrics: Sequence[MetricChange], suspects: Sequence[Suspect]) -> Ite
 
 def _rivals(suspects: Sequence[Suspect]) -> Sequence[Suspect]:
     """The first two, where the second may well be it; none where the first has to be mended rather than set back."""
-    two = [suspect for suspect in suspects[:2] if suspect.reaches]
+    two = [suspect for suspect in suspects[:2] if suspect.reaches and NOT_IN_FORCE not in suspect.parts]
     if len(two) < 2 or {"grew", "lost"} & two[0].parts.keys() or "seen" in (two[0].before, two[0].after):
         return ()
     return () if two[1].likelihood == "unlikely" != two[0].likelihood else two

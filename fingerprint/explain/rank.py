@@ -2,7 +2,7 @@
 whether that was seen at work, and what speaks against it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import inf
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
+from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, WHY, is_in_force
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
@@ -38,10 +39,11 @@ class Ranked(NamedTuple):
     says: str = ""
 
     @property
-    def order(self) -> tuple[bool, float, bool, str]:
-        """What cannot reach the metric stands behind all that can, and never among them. Of what is as suspicious, what
-        is about the process stands before what is about its host."""
-        return not self.reaches, -self.score, not self.change.first.key.target, self.change.text
+    def order(self) -> tuple[bool, bool, float, bool, str]:
+        """What cannot reach the metric stands behind all that can, and never among them; likewise what the process does
+        not have. Of what is as suspicious, what is about the process stands before what is about its host."""
+        idle, of_host = NOT_IN_FORCE in self.parts, not self.change.first.key.target
+        return not self.reaches, idle, -self.score, of_host, self.change.text
 
 
 def rank(
@@ -50,12 +52,15 @@ def rank(
     seen: Sequence[Observed],
     metrics: Sequence[MetricChange] = (),
     around: Circumstances = UNKNOWN,
+    kept: Set[str] = frozenset(),
 ) -> tuple[Ranked, ...]:
-    """Undeclared changes that lead and are no context, and counters of trouble that are evidence of none of these; the
+    """kept: targets whose process was the same one in both runs.
+
+    Undeclared changes that lead and are no context, and counters of trouble that are evidence of none of these; the
     most suspicious first."""
     metric = subject_of(metrics)
     stream = against_the_stream(changes.changes)
-    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream)
+    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, kept)
     followers = _followers(changes.changes)
     leading = [change for change in changes.changes if change.follows is None and change.first.leads]
     suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
@@ -73,6 +78,7 @@ class _About(NamedTuple):
     seen: Mapping[str, Observed]
     around: Circumstances
     stream: Mapping[str, str]
+    kept: Set[str]
 
     @property
     def ended(self) -> bool:
@@ -103,11 +109,12 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs = shown(change, way.rules, about.seen, about.harmed)
     evidence = (*limits.evidence, *signs)
-    against = (*limits.against, *way.against, *_beside_the_point(change, way, about.around))
+    against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     brings = [led for follower in followers if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
     parts = weights(Case(change, way, limits, signs, most, brings, bool(says)), about.metric, about.around)
+    parts = parts if is_in_force(change, about.kept) else {**parts, NOT_IN_FORCE: LESS}
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
@@ -120,8 +127,11 @@ def _at_work(follower: Folded, about: _About) -> Reach | None:
     return way if way.reaches and not idle else None
 
 
-def _beside_the_point(change: Folded, way: Reach, around: Circumstances) -> Iterable[Evidence]:
-    if why := unread_by(change.first.path, way.rules, around):
+def _beside_the_point(change: Folded, way: Reach, about: _About) -> Iterable[Evidence]:
+    around = about.around
+    if not is_in_force(change, about.kept):
+        yield Evidence(fact=change.text, a=None, b=None, says=WHY)
+    elif why := unread_by(change.first.path, way.rules, around):
         yield Evidence(fact=change.text, a=None, b=None, says=why)
     elif areas := looked_through(way.rules, change.first.key.target, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")

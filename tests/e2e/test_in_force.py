@@ -1,0 +1,105 @@
+"""A file that is changed beneath a server that runs on: it is told, and that the server does not have it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fingerprint.explain.in_force import WHY
+from tests.e2e.conftest import Cli
+from tests.probes.children import running
+from tests.probes.environments import NO_VARIABLES, Environment
+
+NOT_BEFORE = "Start the server again: until then"
+
+
+class Server:
+    """A script of a virtual environment that sleeps, with an argument that names a model and a file that NCCL reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.venv = Environment(folder / "venv")
+        self.venv.install("torch", "2.9.0", {"torch/nn.py": "a = 1\n"}, INSTALLER="pip\n")
+        (folder / "serve.py").write_text("import time; time.sleep(60)\n")
+        (folder / "nccl.conf").write_text("NCCL_ALGO=Ring\n")
+        (folder / "model").mkdir()
+        (folder / "model" / "config.json").write_text('{"layers": 1}')
+
+    @contextmanager
+    def serving(self) -> Iterator[int]:
+        argv = (str(self.venv.python), str(self.folder / "serve.py"), "--model", str(self.folder / "model"))
+        variables = {**NO_VARIABLES, "NCCL_CONF_FILE": str(self.folder / "nccl.conf")}
+        with running(argv, env=variables, cwd=self.folder) as pid:
+            yield pid
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path)
+
+
+def patch_a_package(server: Server) -> None:
+    (server.venv.site / "torch" / "nn.py").write_text("a = 1\nprint(a)\n")
+
+
+def add_a_hook(server: Server) -> None:
+    (server.venv.site / "tracer.pth").write_text("import sys\n")
+
+
+def edit_the_script(server: Server) -> None:
+    (server.folder / "serve.py").write_text("import time; time.sleep(61)\n")
+
+
+def edit_what_nccl_reads(server: Server) -> None:
+    (server.folder / "nccl.conf").write_text("NCCL_ALGO=Tree\n")
+
+
+def edit_the_model(server: Server) -> None:
+    (server.folder / "model" / "config.json").write_text('{"layers": 2}')
+
+
+def attach(fingerprint: Cli, name: str, pid: int) -> None:
+    fingerprint("attach", "--pid", str(pid), "--name", name, "--for", "0.8s")
+
+
+@pytest.mark.parametrize("change", [patch_a_package, add_a_hook, edit_the_script, edit_what_nccl_reads, edit_the_model])
+def test_a_server_that_runs_on_does_not_have_what_was_changed_and_one_that_was_started_again_does(
+    change: Callable[[Server], None], fingerprint: Cli, server: Server
+) -> None:
+    with server.serving() as pid:
+        attach(fingerprint, "a", pid)
+        change(server)
+        attach(fingerprint, "b", pid)
+    with server.serving() as pid:
+        attach(fingerprint, "c", pid)
+    running_on, again = fingerprint.diff("a", "b", status=1), fingerprint.diff("a", "c", status=1)
+    assert {suspect["facts"][0] for suspect in again["suspects"]} == {
+        suspect["facts"][0] for suspect in running_on["suspects"]
+    }
+    assert running_on["suspects"]
+    assert all(WHY in says(suspect) and suspect["likelihood"] == "unlikely" for suspect in running_on["suspects"])
+    assert running_on["next"][0].startswith(NOT_BEFORE)
+    assert [WHY for suspect in again["suspects"] if WHY in says(suspect)] == []
+    assert not again["next"][0].startswith(NOT_BEFORE)
+    told = " ".join(fingerprint("diff", "a", "b", status=1).stdout.split())
+    assert f"against {WHY}" in told
+
+
+def says(suspect: dict[str, Any]) -> list[str]:
+    return [evidence["says"] for evidence in suspect["against"]]
+
+
+def test_what_the_kernel_changes_in_a_process_that_runs_on_is_in_force_and_comes_first(
+    fingerprint: Cli, server: Server
+) -> None:
+    with server.serving() as pid:
+        attach(fingerprint, "a", pid)
+        patch_a_package(server)
+        os.setpriority(os.PRIO_PROCESS, pid, 5)
+        attach(fingerprint, "b", pid)
+    first, second = fingerprint.diff("a", "b", status=1)["suspects"]
+    assert (first["facts"], WHY in says(first)) == (["process/main/nice"], False)
+    assert (second["facts"], says(second)) == (["libraries/main/packages/torch/modified/digest"], [WHY])
