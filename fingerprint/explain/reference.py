@@ -10,7 +10,7 @@ from fingerprint.explain.mechanisms import phases_of, rule, rules, rules_of, the
 from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule, Sign, Way
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
-INCIDENTS = 343
+INCIDENTS = 303
 WAYS: Mapping[Way, str] = {
     "more helps": "a larger value means more of it",
     "less helps": "a smaller value means more of it",

@@ -17,7 +17,7 @@ from fingerprint.explain.reach import Reach
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import FactPath
 
-MOST = 25  # confirmed incidents of one kind of state, of 343: a sample of incidents makes a weak prior
+MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incidents makes a weak prior
 A_FEW = 2
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""

@@ -24,14 +24,13 @@ RULES: tuple[Rule, ...] = (
         "the root and through page tables: half of the bandwidth (8 against 21 GB/s), or a first all-reduce that "
         "never ends.",
         confirm="nvidia-smi topo -p2p r, then nccl-tests all_reduce_perf; boot with iommu=pt or amd_iommu=off",
-        confirmed=5,
+        confirmed=4,
         sources=(
             PARAMETERS,
             "https://github.com/vllm-project/vllm/issues/33041",
             "https://github.com/vllm-project/vllm/issues/51513",
             "https://github.com/NVIDIA/nccl/issues/2079",
             "https://github.com/NVIDIA/nccl-tests/issues/115",
-            "https://github.com/NVIDIA/nodewright-packages/pull/111",
         ),
     ),
     Rule(

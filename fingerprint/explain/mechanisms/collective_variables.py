@@ -45,11 +45,7 @@ RULES: tuple[Rule, ...] = (
         why="Whether switches of NVLink reduce on the way. It binds multicast memory on every GPU, some of it for each "
         "communicator: where the fabric manager is not ready, or memory is short, communicators cannot be built.",
         confirm="NCCL_NVLS_ENABLE=0, then the same start; NCCL_DEBUG=INFO names NVLS",
-        confirmed=1,
-        sources=(
-            "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable",
-            "https://github.com/aarora79/agentic-coding-harness-benchmarks/pull/173",
-        ),
+        sources=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable",),
     ),
     Rule(
         name="nccl-peer-access",
@@ -117,11 +113,10 @@ RULES: tuple[Rule, ...] = (
         why="How NCCL gets its buffers and whether it uses the program's own: memory that the cache no longer has, and "
         "a copy at each end. The default of CUMEM changed with versions.",
         confirm="Unset it; used memory after the communicators are built (NCCL_DEBUG=INFO) in both states",
-        confirmed=3,
+        confirmed=2,
         sources=(
             _NCCL,
             "https://github.com/NovaSky-AI/SkyRL/pull/1629",
-            "https://github.com/NVIDIA/nccl/issues/1838",
         ),
     ),
     Rule(

@@ -69,12 +69,11 @@ RULES: tuple[Rule, ...] = (
         why="NCCL, data loaders and message queues between workers put their buffers into /dev/shm: too small is a bus "
         "error, a hang or copies through sockets. Docker gives 64 MiB.",
         confirm="df /dev/shm inside during the run; --shm-size=16g or --ipc=host",
-        confirmed=6,
+        confirmed=5,
         sources=(
             "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
             "https://github.com/fal-ai-community/video-diffusion-speedrun/issues/2",
             "https://github.com/NVIDIA/Megatron-LM/issues/878",
-            "https://github.com/NVIDIA/nccl/issues/342",
         ),
     ),
     Rule(
@@ -87,11 +86,7 @@ RULES: tuple[Rule, ...] = (
         "locked memory ends at its limit, without sys_ptrace peers cannot map each other's memory. Most programs say "
         "so once and go on.",
         confirm="--cap-add=SYS_NICE, IPC_LOCK, SYS_PTRACE, one at a time; `Operation not permitted` in the log",
-        confirmed=1,
-        sources=(
-            "https://man7.org/linux/man-pages/man7/capabilities.7.html",
-            "https://github.com/truenas/apps/issues/5402",
-        ),
+        sources=("https://man7.org/linux/man-pages/man7/capabilities.7.html",),
     ),
     Rule(
         name="security-label",

@@ -190,12 +190,11 @@ RULES: tuple[Rule, ...] = (
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
         confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",
-        confirmed=2,
+        confirmed=1,
         sources=(
             "https://docs.pytorch.org/docs/stable/notes/cuda.html",
             _TORCH_CUDA,
             "https://github.com/vllm-project/vllm/pull/41158",
-            "https://github.com/kvcache-ai/Mooncake/issues/351",
         ),
     ),
     Rule(

@@ -35,14 +35,13 @@ RULES: tuple[Rule, ...] = (
         why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
         "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
         confirm="install the other version (same engine, same container), reboot, set limits again, and repeat",
-        confirmed=4,
+        confirmed=3,
         drifted=28,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/23765",
             f"{OPEN}/issues/1001",
             "https://github.com/ROCm/legacy-rocm-build/issues/4868",
             "https://github.com/dmlc/xgboost/issues/11242",
-            "https://github.com/games-on-whales/wolf/issues/99",
         ),
     ),
     Rule(
@@ -225,14 +224,12 @@ RULES: tuple[Rule, ...] = (
         "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "
         "days.",
         confirm="systemctl status nvidia-fabricmanager; nv-fabricmanager --version; nvidia-smi -q (Fabric)",
-        confirmed=6,
+        confirmed=4,
         sources=(
             "https://github.com/ollama/ollama/issues/12136",
             "https://github.com/NVIDIA/gpu-operator/issues/1043",
             "https://github.com/NVIDIA/NVSentinel/issues/891",
             FABRIC,
-            "https://github.com/aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop/issues/33",
-            "https://github.com/dstackai/dstack/issues/2348",
         ),
     ),
     Rule(
@@ -276,11 +273,7 @@ RULES: tuple[Rule, ...] = (
         why="On notebooks it shifts power between CPU and GPU while they work; without it the GPU stays at its base "
         "limit.",
         confirm="systemctl stop nvidia-powerd (or start it), and watch enforced.power.limit under load",
-        confirmed=1,
-        sources=(
-            "https://github.com/seerge/g-helper/issues/5411",
-            "https://github.com/CachyOS/chwd/pull/140",
-        ),
+        sources=("https://github.com/seerge/g-helper/issues/5411",),
     ),
     Rule(
         name="driver-daemon",

@@ -63,12 +63,11 @@ RULES: tuple[Rule, ...] = (
         why="Which kernels multiply experts and quantised weights, and which file of tuned shapes they take: files are "
         "kept by device and Triton version, and a missing one costs 3 % to 1.7x without an error.",
         confirm="The log's `Using default MoE config` or like line; unset it, then the same run",
-        confirmed=3,
+        confirmed=2,
         sources=(
             "https://github.com/sgl-project/sglang/pull/7687",
             "https://github.com/sgl-project/sglang/pull/24562",
             "https://github.com/sgl-project/sglang/pull/24281",
-            "https://github.com/vllm-project/vllm/pull/14968",
         ),
     ),
     Rule(
@@ -161,11 +160,9 @@ RULES: tuple[Rule, ...] = (
         "run at once. One that kept weights out of a small window of GPU memory made 13.9 tok/s into 36.9; another, "
         "for peer access, moved nothing.",
         confirm="The log at the start names devices, buffers and layers; unset it, then the same run",
-        confirmed=1,
         sources=(
             "https://github.com/ggml-org/llama.cpp/issues/27097",
             "https://github.com/noonghunna/club-3090/pull/889",
-            "https://github.com/unslothai/llama.cpp/pull/162",
         ),
     ),
 )

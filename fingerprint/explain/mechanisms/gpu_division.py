@@ -110,11 +110,10 @@ RULES: tuple[Rule, ...] = (
         why="Some 20 minutes after its start a virtual GPU without a licence is held back, whatever runs on it: 15 "
         "tok/s became 0.1, 150x to 2000x in all.",
         confirm="nvidia-smi -q (License Status) on both; renew the lease (nvidia-gridd) and repeat without a restart",
-        confirmed=4,
+        confirmed=3,
         sources=(
             "https://github.com/ollama/ollama/issues/1863",
             "https://docs.nvidia.com/vgpu/12.0/grid-licensing-user-guide/index.html",
-            "https://github.com/Azure/AKS/issues/4868",
         ),
     ),
     Rule(

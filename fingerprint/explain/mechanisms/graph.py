@@ -125,7 +125,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     beside     globs of facts that decide without having changed: shown beside the suspect
     why        mechanism, with figures where somebody measured them
     confirm    the cheapest experiment that tells whether it is the cause
-    confirmed  incidents of this kind with a verified fix or a maintainer's word, of 343: a weak prior
+    confirmed  incidents of this kind with a verified fix or a maintainer's word, of 303: a weak prior
     drifted    pairs, of 112 captures and dumps of one machine or fleet on which nobody looked for a cause, in which it
                differed (benchmarks/incidents/data/drift.jsonl); of packages, of 16 pairs of environments with one
                release of the engine and of torch (those of bumps.jsonl that were rebuilt)

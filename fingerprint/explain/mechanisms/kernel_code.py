@@ -33,13 +33,12 @@ RULES = (
         "outside the tree are built anew for it: one commit in a GPU driver cost 42x, with the container image "
         "unchanged.",
         confirm="Boot the earlier kernel (`grub-reboot`, or the boot menu) and measure once more.",
-        confirmed=3,
+        confirmed=2,
         drifted=16,
         sources=(
             "https://github.com/ROCm/legacy-rocm-build/issues/6358",
             "https://github.com/intel/ipex-llm/issues/12190",
             "https://docs.kernel.org/admin-guide/reporting-regressions.html",
-            "https://github.com/MiaAI-Lab/DeepSeek-v4.1-Flash-DGX-Sparks/issues/14",
         ),
     ),
     Rule(

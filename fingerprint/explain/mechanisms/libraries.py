@@ -40,13 +40,12 @@ RULES: tuple[Rule, ...] = (
         "default of TF32 changed, a convolution left cuDNN (4x). The part of the version behind `+` names the CUDA it "
         "was built for, which alone made 37.9 into 47.7.",
         confirm=f"{_SWAP}; Triton alone first, since it comes along with torch",
-        confirmed=5,
+        confirmed=4,
         sources=(
             "https://github.com/pytorch/pytorch/issues/166122",
             "https://github.com/pytorch/pytorch/issues/119458",
             "https://github.com/pytorch/pytorch/issues/118349",
             "https://github.com/pytorch/pytorch/issues/146096",
-            "https://github.com/tenstorrent/tt-xla/pull/2576",
         ),
     ),
     Rule(
@@ -81,12 +80,11 @@ RULES: tuple[Rule, ...] = (
         why="Each release chooses algorithms, protocols and channels anew and changes defaults; one was bimodal (4.12 "
         "or 2.58), one took a ring over one port where four were used before (50 to 7). It comes along with torch.",
         confirm=f"{_SWAP}; NCCL_DEBUG=VERSION tells which copy was really loaded",
-        confirmed=5,
+        confirmed=4,
         sources=(
             "https://github.com/NVIDIA/TensorRT-LLM/pull/17160",
             "https://github.com/NVIDIA/nccl/issues/1876",
             "https://github.com/NVIDIA/nccl/issues/770",
-            "https://github.com/mila-iqia/milabench/issues/183",
         ),
     ),
     Rule(
@@ -182,14 +180,13 @@ RULES: tuple[Rule, ...] = (
         "Often what came along with it was the cause and the engine innocent. A checkout is another state of it "
         "with each commit.",
         confirm="The other release with this one's torch, Triton and FlashInfer; then git bisect",
-        confirmed=6,
+        confirmed=5,
         sources=(
             "https://github.com/vllm-project/vllm/issues/39965",
             "https://github.com/vllm-project/vllm/issues/50292",
             "https://github.com/sgl-project/sglang/issues/28300",
             "https://github.com/sgl-project/sglang/issues/28224",
             "https://github.com/ROCm/vllm/pull/1169",
-            "https://github.com/NVIDIA/TensorRT-LLM/issues/9373",
         ),
     ),
     Rule(
@@ -214,14 +211,12 @@ RULES: tuple[Rule, ...] = (
         "load the weights a second time, into swap; a cache took four times as much; a changed chat template is "
         "another prompt.",
         confirm=_SWAP,
-        confirmed=5,
+        confirmed=3,
         drifted=8,
         sources=(
             "https://github.com/jundot/omlx/issues/429",
             "https://github.com/sgl-project/sglang/issues/25315",
             "https://github.com/foundation-model-stack/fms-hf-tuning/pull/202",
-            "https://github.com/huggingface/optimum-intel/pull/976",
-            "https://github.com/intel/torch-xpu-ops/issues/4143",
         ),
     ),
     Rule(

@@ -88,11 +88,7 @@ RULES: tuple[Rule, ...] = (
         moves=("kernel choice", "gpu memory"),
         why="Matrix products and convolutions choose their kernel by tables and heuristics of the release.",
         confirm="nsys profile: names of the longest kernels in both; then swap the one wheel",
-        confirmed=1,
-        sources=(
-            "https://docs.nvidia.com/cuda/cublas/index.html",
-            "https://github.com/ROCm/tensorflow-upstream/issues/1038",
-        ),
+        sources=("https://docs.nvidia.com/cuda/cublas/index.html",),
     ),
     Rule(
         name="mapped-framework",
@@ -238,11 +234,7 @@ RULES: tuple[Rule, ...] = (
         why="Bind, prefer and interleave decide on which node memory is touched first: near the threads, near the GPU, "
         "or over all nodes, where bandwidth adds up.",
         confirm="numactl --membind or --interleave for the start; /proc/PID/numa_maps",
-        confirmed=1,
-        sources=(
-            "https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",
-            "https://github.com/JustVugg/colibri/issues/82",
-        ),
+        sources=("https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",),
     ),
     Rule(
         name="page-node",

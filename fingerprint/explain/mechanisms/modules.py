@@ -48,13 +48,11 @@ RULES = (
         "hosts go through the host's, silently: 180 against 10 GB/s. The module on one of two nodes is not enough, and "
         "modprobe does not outlast a boot. gdrdrv does the same for small copies by the CPU.",
         confirm="`modprobe nvidia_peermem` on every node; NCCL_DEBUG=INFO then says GDRDMA behind the network.",
-        confirmed=4,
+        confirmed=2,
         sources=(
             "https://github.com/NVIDIA/nccl/issues/1343",
             "https://github.com/NVIDIA/nccl-tests/issues/152",
             "https://docs.nvidia.com/cuda/gpudirect-rdma/",
-            "https://github.com/NVIDIA/nccl/issues/1412",
-            "https://github.com/NVIDIA/nccl/issues/1676",
         ),
     ),
     Rule(
@@ -108,11 +106,8 @@ RULES = (
         beside=("kernel/release",),
         why="The driver of a GPU of another maker, or of the display: one from another package took 80 tok/s to 12.",
         confirm="`modinfo -F srcversion NAME` against /sys/module/NAME/srcversion; load the other run's module",
-        confirmed=2,
-        sources=(
-            "https://github.com/ROCm/legacy-rocm-build/issues/4868",
-            "https://github.com/ollama/ollama/issues/15601",
-        ),
+        confirmed=1,
+        sources=("https://github.com/ROCm/legacy-rocm-build/issues/4868",),
     ),
     Rule(
         name="network-module",

@@ -12,11 +12,8 @@ RULES: tuple[Rule, ...] = (
         why="A flag that no other rule knows, or what the program is told to work on: a model, a file, a verb. It may "
         "decide everything or nothing, and one that the program does not know may be passed over without a word.",
         confirm="Start with the other run's arguments, one at a time; the program's log tells what took effect",
-        confirmed=3,
-        sources=(
-            "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",
-            "https://github.com/tensorflow/benchmarks/issues/241",
-        ),
+        confirmed=2,
+        sources=("https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-DFlash2-2x-DGX-Spark/issues/14",),
     ),
     Rule(
         name="program",
@@ -26,11 +23,8 @@ RULES: tuple[Rule, ...] = (
         usual=(1.02, 5.5),
         why="Other code runs: another release or build, or one that was edited in place under its old name.",
         confirm="Run the other run's file with everything else as it is",
-        confirmed=4,
-        sources=(
-            "https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html",
-            "https://github.com/ollama/ollama/issues/10752",
-        ),
+        confirmed=3,
+        sources=("https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html",),
     ),
     Rule(
         name="python-environment",

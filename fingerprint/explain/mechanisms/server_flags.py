@@ -126,14 +126,11 @@ RULES: tuple[Rule, ...] = (
         why="How many requests and tokens go into one step: larger batches are more tokens a second for everybody and "
         "a longer step for each, and requests wait where it is small.",
         confirm="Running and waiting requests in the engine's metrics in both runs; the same with one request",
-        confirmed=2,
         sources=(
             VLLM,
             SGLANG,
             LLAMA,
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
-            "https://github.com/MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks/pull/115",
-            "https://github.com/Tanguille/cluster/pull/3735",
         ),
     ),
     Rule(
@@ -149,12 +146,11 @@ RULES: tuple[Rule, ...] = (
         why="How many tokens of prompts go into one step: more make prefill faster (twice as many: 1.4x), and a prompt "
         "that is not cut holds up all that decode meanwhile.",
         confirm="The same with the other run's number; time to the first token, and between tokens, in both",
-        confirmed=2,
+        confirmed=1,
         sources=(
             "https://github.com/tonyd2wild/GLM-5.3-Flash-NVFP4-1M-KV-4x-DGX-Spark/pull/2",
             VLLM,
             SGLANG,
-            "https://github.com/oobabooga/textgen/pull/7316",
         ),
     ),
     Rule(
@@ -209,11 +205,9 @@ RULES: tuple[Rule, ...] = (
         why="What is fused and tuned at the start, or in the middle of the first requests where nobody warms up: "
         "tuning inside of the timed window cost 10 %, and each draw of it differs by up to 15 %.",
         confirm="Measure a second time on the same server; compare the time of the first and the second start",
-        confirmed=1,
         sources=(
             SGLANG,
             "https://github.com/SemiAnalysisAI/InferenceX/pull/1531",
-            "https://github.com/sgl-project/sglang/issues/1008",
         ),
     ),
     Rule(

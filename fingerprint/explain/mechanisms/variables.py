@@ -38,11 +38,10 @@ RULES: tuple[Rule, ...] = (
         why="A library that is loaded first stands between the program and CUDA, NCCL or libc. One that shares GPUs "
         "out intercepted cuMemCreate and made NCCL hang.",
         confirm="Start without it; /proc/PID/maps tells what is loaded",
-        confirmed=2,
+        confirmed=1,
         sources=(
             _LOADER,
             "https://github.com/Project-HAMi/HAMi/issues/2641",
-            "https://github.com/vllm-project/vllm/issues/44191",
         ),
     ),
     Rule(
@@ -304,11 +303,7 @@ RULES: tuple[Rule, ...] = (
         usual=(1.02, 2.0),
         why="By its name it says on which CPUs and memory nodes threads and buffers lie.",
         confirm="taskset -cp PID and numastat -p PID in both runs",
-        confirmed=1,
-        sources=(
-            _NAMES,
-            "https://github.com/JustVugg/colibri/pull/384",
-        ),
+        sources=(_NAMES,),
     ),
     Rule(
         name="variable-on-threads",
