@@ -2,7 +2,9 @@
 
 Where links lead is decided by whoever may write a folder. Root that followed them would tell, as somebody's model
 configuration, what only root may read. With that user's ids the kernel refuses us what it refuses him. That holds of
-a root of the process's own as well: a user namespace gives anybody one that holds all of ours.
+a root of the process's own as well: a user namespace gives anybody one that holds all of ours. And it holds of whoever
+has been given root's right to read (CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE): where he may not become that user he puts
+the right aside, and reads as himself.
 """
 
 import os
@@ -11,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, TypeVar
 
 from probes.kit.beneath import followed
+from probes.kit.capabilities import OF_FILES, TO_SWITCH, effective, without
 from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host, Place
 from probes.kit.parse import fields
@@ -30,9 +33,9 @@ class User(NamedTuple):
 
 
 def as_its_user(host: Host, pid: int, files: Host) -> Host:
-    """`files` as they are, unless we are root and the process is another user's. files: of the process, as we see
-    them."""
-    if host.root or os.geteuid() != 0:
+    """`files` as they are, unless we may read what others may not, and the process is not root's. files: of the
+    process, as we see them."""
+    if host.root or not (_may_switch() or effective() & OF_FILES):
         return files
     user = seen_or(then(host.text(f"/proc/{pid}/status"), lambda text: _user(fields(text))), None)
     return files if user is None or user.uid == 0 else AsUser(files, user)
@@ -75,9 +78,13 @@ class AsUser(Host):
             with nullcontext() if self.root else _acting_as(self._user):
                 seen = super()._try(path, read, place)
         except OSError:  # an id that our user namespace lacks, or no right to take it
-            return Gap("denied", f"nobody may read as user {self._user.uid} here, {WHOSE}")
-        denied = isinstance(seen, Gap) and seen.code == "denied"
-        return Gap("denied", f"user {self._user.uid} may not read it, {WHOSE}") if denied else seen
+            return self._refused("nobody may read as user {} here")
+        if not isinstance(seen, Gap) or seen.code != "denied":
+            return seen
+        return self._refused("user {} may not read it" if _may_switch() else "nobody may read as user {} here")
+
+    def _refused(self, why: str) -> Gap:
+        return Gap("denied", f"{why.format(self._user.uid)}, {WHOSE}")
 
     def _placed(self, path: str, read: Callable[[str], Seen[R]], place: Place) -> Seen[R]:
         """The root is opened with our own rights: a process that is not dumpable (prctl(2)) shows it to nobody else."""
@@ -94,15 +101,27 @@ class AsUser(Host):
 
 @contextmanager
 def _acting_as(user: User) -> Iterator[None]:
-    """The effective ids, and with them those of the file system, are the user's; the capabilities are gone with root's
-    and come back with it (credentials(7), capabilities(7)). For a process of one thread."""
-    gid, groups = os.getegid(), os.getgroups()
+    """The effective ids, and with them those of the file system, are the user's. Root's capabilities are gone with his
+    id and come back with it; of others those to read files are put aside (credentials(7), capabilities(7)). For a
+    process of one thread."""
+    with nullcontext() if os.geteuid() == 0 else without(OF_FILES), _of(user) if _may_switch() else nullcontext():
+        yield
+
+
+def _may_switch() -> bool:
+    return os.geteuid() == 0 or effective() & TO_SWITCH == TO_SWITCH
+
+
+@contextmanager
+def _of(user: User) -> Iterator[None]:
+    """With root's id goes the right to take another's groups: it goes last and comes back first."""
+    uid, gid, groups = os.geteuid(), os.getegid(), os.getgroups()
     try:
         os.setgroups(user.groups)
         os.setegid(user.gid)
         os.seteuid(user.uid)
         yield
     finally:
-        os.seteuid(0)
+        os.seteuid(uid)
         os.setegid(gid)
         os.setgroups(groups)
