@@ -50,9 +50,10 @@ def _targets(invocation: "Invocation", pids: tuple[int, ...], ports: tuple[int, 
     if not (pids or ports or every):
         return []
     from fingerprint.runs.attach import targets_of
+    from fingerprint.runs.ray import with_workers
     from probes.process import tree
 
-    roots = targets_of(found(invocation.host, pids, ports, every=every))
+    roots = targets_of(with_workers(invocation.host, found(invocation.host, pids, ports, every=every)).servers)
     members = {target.pid: target for root in roots for target in tree(invocation.host, root)}
     below = [target for target in members.values() if target not in roots]
     return [*roots, *below[:MOST_BELOW]]

@@ -97,10 +97,12 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
     from fingerprint.runs.attach import Attachment
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.beside import Rates
+    from fingerprint.runs.ray import with_workers
     from fingerprint.store import check_name
     from probes.kit.facts import seen_or
 
-    servers = found(invocation.host, asked.pids, asked.ports, every=asked.every)
+    there = found(invocation.host, asked.pids, asked.ports, every=asked.every)
+    servers, untold = with_workers(invocation.host, there)
     words = [word for server in servers for word in seen_or(invocation.host.arguments(server.pid), ())]
     sampling = invocation.settings.sampling
     return Attachment(
@@ -112,6 +114,7 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
         workload=workload(asked.workload),
         seconds=asked.seconds,
         detached=detached,
+        untold=untold,
         rates=Rates(sampling.first_minute_hz, sampling.then_hz),
     )
 

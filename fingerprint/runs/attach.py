@@ -6,7 +6,7 @@ It ends when it is told to (SIGINT, SIGTERM), when its time has passed, or when 
 import math
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,7 +33,7 @@ ASKED_TO_END = frozenset({signal.SIGINT, signal.SIGTERM})
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """Which servers to record, and how: see `session.Plan`. seconds: for how long; None: until told. detached: in the
-    background."""
+    background. untold: what is known not to be read."""
 
     name: str
     servers: tuple[Serving, ...]
@@ -43,6 +43,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     workload: Mapping[str, Any] = {}
     seconds: float | None = None
     detached: bool = False
+    untold: str = ""
     rates: Rates = Rates()
 
 
@@ -61,14 +62,22 @@ def attach(asked: Attachment, means: Means, begun: Callable[[], None] = lambda: 
 
 def targets_of(servers: Sequence[Serving]) -> tuple[Target, ...]:
     """One server is what the run is about, `main`, as if the run had started it; several go by their own names, of
-    which none is above another. Two unknown ones are told apart by a number."""
+    which none is above another. Two unknown ones are told apart by a number. Behind them the workers that they did not
+    start, as their parts are called."""
+    workers = (target for server in servers for target in _workers_of(server))
     if len(servers) == 1:
-        return (Target(MAIN, servers[0].pid),)
+        return (Target(MAIN, servers[0].pid), *workers)
     unnamed = [server.pid for server in servers if server.name == MAIN]
-    return tuple(
+    named = (
         Target(f"server-{unnamed.index(server.pid) + 1}" if server.name == MAIN else server.name, server.pid)
         for server in servers
     )
+    return (*named, *workers)
+
+
+def _workers_of(server: Serving) -> Iterator[Target]:
+    for at, pid in enumerate(server.workers, start=1):
+        yield Target(f"{server.name}.worker" + (f".{at}" if at > 1 else ""), pid)
 
 
 class _Attached:
@@ -83,7 +92,7 @@ class _Attached:
         self._relay = relay
         self._recording = Recording(means)
         self._targets = targets_of(asked.servers)
-        self._since = {target.pid: _started(means.host, target.pid) for target in self._targets}
+        self._since = {server.pid: _started(means.host, server.pid) for server in asked.servers}
         self._ends = math.inf
 
     def conduct(self, begun: Callable[[], None]) -> Detached:
@@ -99,6 +108,8 @@ class _Attached:
         return Detached(how, recording.unwritten)
 
     def _accompany(self) -> Ending:
+        if self._asked.untold:
+            self._recording.trouble(self._asked.untold)
         began = time.monotonic()
         self._ends = began + (math.inf if self._asked.seconds is None else self._asked.seconds)
         ports = frozenset(server.port for server in self._asked.servers if server.port)

@@ -23,12 +23,13 @@ class NotFound(Exception):
 
 class Serving(NamedTuple):
     """A process whose tree serves. name: of its target, `main` where no engine is known in it. engine: likewise None.
-    port: where it listens, as far as arguments or sockets tell."""
+    port: where it listens, as far as arguments or sockets tell. workers: processes that it has and did not start."""
 
     pid: int
     name: str
     engine: Engine | None = None
     port: int | None = None
+    workers: tuple[int, ...] = ()
 
 
 def all_servers(host: Host) -> tuple[Serving, ...]:
