@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 Hertz = Annotated[float, msgspec.Meta(gt=0, le=100)]
-FILES = ("store", "redaction.key_file")
+FILES = ("store", "redaction.key_file", "service.socket", "service.reader", "service.token_file")
 NVML_WORDS = ("auto", "on", "off")
 SWITCHES = {"true": True, "1": True, "false": False, "0": False, "": False}  # of a variable; a file has TOML's own
 BESIDE_NVML_SECONDS = 1.0  # what a snapshot takes for all the rest, and more
@@ -60,6 +60,26 @@ class Areas(Part, frozen=True):
     skip: tuple[str, ...] = ()
 
 
+class Service(Part, frozen=True):
+    """Of fingerprintd alone.
+
+    socket, group: where the API listens, and who may connect beside root and the service's own user.
+    reader: where the reader listens; where nothing does, the service starts one of its own.
+    tcp: an address and port (127.0.0.1:9099) on which whoever has the token of token_file may ask, too; empty: none.
+    An address that is not of this host itself needs behind_tls: that something in front of it encrypts.
+    keep_days, keep_bytes: how long, and how much of it, what nobody gave a name is kept.
+    """
+
+    socket: str = "/run/fingerprint/api.sock"
+    group: str = "fingerprint"
+    reader: str = "/run/fingerprint/reader.sock"
+    tcp: str = ""
+    token_file: str = ""
+    behind_tls: bool = False
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 400
+    keep_bytes: Annotated[int, msgspec.Meta(ge=1 << 20)] = 2_000_000_000
+
+
 class Settings(Part, frozen=True):
     """store: the database's file, empty for the default. budget_s: seconds that a whole snapshot may take.
 
@@ -80,6 +100,7 @@ class Settings(Part, frozen=True):
     sampling: Sampling = Sampling()
     redaction: Redaction = Redaction()
     areas: Areas = Areas()
+    service: Service = Service()
 
     def colored(self, environ: Mapping[str, str], *, terminal: bool) -> bool:
         """Whether text is coloured: https://no-color.org, which an explicit `always` overrides."""

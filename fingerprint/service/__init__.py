@@ -1,4 +1,4 @@
 """Always on: what reads the host by itself, notices what serves, and answers whoever asks.
 
-    reader service --sections--> rounds --> store --> events, segments --> api
+reader service --sections--> rounds --> store --> events, segments --> api
 """

@@ -1,0 +1,98 @@
+"""When the service does what. APScheduler runs the jobs; what is due is decided here, by pure functions."""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+
+from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.base import BaseTrigger
+
+LATE_SECONDS = 30
+"""A job that could not begin for so long is skipped; the next moment is near."""
+logging.getLogger("apscheduler").setLevel(logging.CRITICAL)  # what it has to say is counted, and told by `health`
+
+
+class Job(NamedTuple):
+    """seconds: from one start to the next; 0: at the start of the service alone. thread: jobs that share one never run
+    at the same time."""
+
+    name: str
+    seconds: float
+    thread: str
+    act: Callable[[], object]
+
+
+def next_due(seconds: float, last: float | None, now: float) -> float | None:
+    """When a job is due next, in seconds since 1970: at once if it never ran, then at the round multiples of its
+    distance (a minutely job on the minute). What has passed meanwhile is skipped. None: never again."""
+    if last is None:
+        return now
+    if not seconds:
+        return None
+    return (max(last, now - seconds) // seconds + 1) * seconds
+
+
+def due(jobs: Sequence[Job], last: dict[str, float], now: float) -> list[Job]:
+    """Of several jobs those that are due now, in declared order. last: when each ran last."""
+    found = []
+    for job in jobs:
+        at = next_due(job.seconds, last.get(job.name), min(now, last.get(job.name, now)))
+        if at is not None and at <= now:
+            found.append(job)
+    return found
+
+
+class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler 3 has no types
+    """`next_due`, as APScheduler asks for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        last = previous_fire_time.timestamp() if previous_fire_time else None
+        at = next_due(self.seconds, last, now.timestamp())
+        return None if at is None else datetime.fromtimestamp(at, timezone.utc)
+
+
+class Schedule:
+    """Jobs, each on the thread that it names, until `stop`. A job that overruns is skipped and counted."""
+
+    def __init__(self, jobs: Sequence[Job], failed: Callable[[str, BaseException], object]) -> None:
+        """failed: told of each job that raised."""
+        self.overruns: Counter[str] = Counter()
+        self._failed = failed
+        self._lock = threading.Lock()
+        threads = {job.thread: ThreadPoolExecutor(1) for job in jobs}
+        self._scheduler = BackgroundScheduler(executors=threads, timezone=timezone.utc)
+        self._scheduler.add_listener(self._heard, EVENT_JOB_MAX_INSTANCES | EVENT_JOB_MISSED | EVENT_JOB_ERROR)
+        for job in jobs:
+            self._scheduler.add_job(
+                job.act, _Every(job.seconds), id=job.name, executor=job.thread,
+                max_instances=1, coalesce=True, misfire_grace_time=LATE_SECONDS,
+            )  # fmt: skip
+
+    def start(self) -> None:
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """Waits for the jobs that run now."""
+        self._scheduler.shutdown(wait=True)
+
+    def clock_was_set(self) -> None:
+        """Moments are of the wall clock: after it was set each job that recurs is due at once."""
+        now = datetime.now(timezone.utc) + timedelta(milliseconds=1)
+        for job in self._scheduler.get_jobs():
+            job.modify(next_run_time=now)
+        self._scheduler.wakeup()
+
+    def _heard(self, event: JobExecutionEvent) -> None:
+        if event.code == EVENT_JOB_ERROR:
+            self._failed(event.job_id, event.exception)
+            return
+        with self._lock:
+            self.overruns[event.job_id] += 1
