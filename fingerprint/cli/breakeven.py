@@ -113,7 +113,7 @@ def _given(given: Mapping[str, float | None]) -> "Numbers":
 
 def _measured(invocation: "Invocation", run: str) -> "Numbers":
     """Raises Trouble where more than one stream was served."""
-    from fingerprint.cli.comparing import subject
+    from fingerprint.comparing import subject
     from fingerprint.explain.arithmetic.crowd import crowd
     from fingerprint.explain.arithmetic.numbers import numbers_of
     from fingerprint.explain.metrics import counted

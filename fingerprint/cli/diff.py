@@ -40,13 +40,13 @@ def command(
     a: str | None, b: str | None, metric: str | None, vary: tuple[str, ...], exit_on: "ExitOn", form: str
 ) -> int:
     """Say what changed between two runs: suspects first, then what is ruled out, and what is not known."""
-    from fingerprint.cli.comparing import both, compared
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.comparing import both, compared
     from fingerprint.explain import exit_status
 
     invocation = Invocation()
     found = both(invocation.stores, a, b)
-    diff = compared(invocation, *found, metric=metric, vary=vary)
+    diff = compared(invocation.stores, *found, invocation.noise_of, metric=metric, vary=vary)
     click.echo(_printed(invocation, diff, found, form), nl=False, color=invocation.color)
     return exit_status(diff, exit_on)
 
@@ -61,10 +61,10 @@ def _printed(invocation: "Invocation", diff: "Diff", found: "tuple[Found, Found]
 
         return as_markdown(diff)
     if form == "html":
-        from fingerprint.cli.show import document_of
+        from fingerprint.documents import of_found
         from fingerprint.report.html import render_diff as as_html
 
-        a, b = (document_of(invocation, side) for side in found)
+        a, b = (of_found(side) for side in found)
         return as_html(diff, a, b)
     from fingerprint.report.text import render
 

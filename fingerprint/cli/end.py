@@ -31,8 +31,8 @@ fingerprint end          (the one that goes on)""",
 @quiet()
 def command(run: str | None, quiet: bool) -> None:
     """End a run that `begin` has begun, or that `attach` records elsewhere."""
-    from fingerprint.cli.comparing import load
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.comparing import load
     from probes.kit.host import Host
 
     invocation, host = Invocation(), Host()
@@ -51,7 +51,7 @@ def _meant(invocation: "Invocation", host: "Host", run: str | None) -> "tuple[Ru
     if run is not None:
         found = invocation.run(run)
         return found.latest, found.store
-    from fingerprint.cli.comparing import load
+    from fingerprint.comparing import load
     from fingerprint.runs.opener import is_alive
 
     stores = invocation.stores

@@ -131,18 +131,9 @@ class Gate(AbstractContextManager["Gate"]):
     def _baseline(self) -> "Baseline | None":
         if self._named is None:
             return None
-        from fingerprint.cli.comparing import load
-        from fingerprint.gate.baseline import Baseline
-        from fingerprint.store import FoundSnapshot
+        from fingerprint.comparing import baseline
 
-        found = self.invocation.stores.resolve(self._named)
-        if isinstance(found, FoundSnapshot):
-            return Baseline(found.id, found.store.snapshot(found.id))
-        run = load(found.store, found.latest.id)
-        before = run.snapshots.get("before", ())
-        if not before:
-            raise Trouble(f"--baseline {self._named}: {run.label} kept nothing of before it began: name another run")
-        return Baseline(run.label, found.store.snapshot(before[-1]), run.passed.get("process"))
+        return baseline(self.invocation.stores.resolve(self._named), self._named)
 
     def _earlier(self) -> Iterator[Snapshot]:
         """The newest that are kept of this host."""

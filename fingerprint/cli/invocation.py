@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fingerprint.cli.saying import say
 from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
-from fingerprint.snapshot import Job, Snapshot, document
+from fingerprint.snapshot import Job, Snapshot
 from fingerprint.trouble import Trouble
 from probes import NOT_OF_THE_HOST
 from probes.kit.facts import Section
@@ -92,14 +92,6 @@ class Invocation:
             )
         finally:
             reader.close()
-
-    def types(self, wanted: Iterable[str]) -> Mapping[str, type[Section]]:
-        """Section types by area, of those that this release knows."""
-        return {area: probe.section for area, probe in discover(sorted(set(wanted) & set(areas()))).items()}
-
-    def document(self, snapshot: Snapshot) -> dict[str, Any]:
-        """The published form of a snapshot."""
-        return document(snapshot, self.types(key.area for key in snapshot.readings))
 
     @cached_property
     def environ(self) -> Mapping[str, str]:

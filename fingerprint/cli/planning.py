@@ -15,7 +15,7 @@ def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
 
     starts: on each side. Each name stands for one state: how the medians of two names differ is no spread of starts.
     """
-    from fingerprint.cli.comparing import of_benchmark
+    from fingerprint.comparing import of_benchmark
     from fingerprint.explain.metrics import EXIT_STATUS, series_of
     from fingerprint.statistics import plan
 

@@ -64,18 +64,18 @@ def write(invocation: "Invocation", report: Report, run_ids: Sequence[str]) -> s
 
 
 def _document(invocation: "Invocation", report: Report, run_ids: Sequence[str]) -> dict[str, Any]:
-    from fingerprint.cli.comparing import compared
-    from fingerprint.cli.show import document_of
+    from fingerprint.comparing import compared
+    from fingerprint.documents import of_found
 
     run = _of_ids(invocation.stores, run_ids)
     if report.baseline is None:
-        return {"schema": SCHEMA, "run": document_of(invocation, run), "baseline": None, "diff": None}
+        return {"schema": SCHEMA, "run": of_found(run), "baseline": None, "diff": None}
     baseline = _baseline(invocation.stores, report)
     return {
         "schema": SCHEMA,
-        "run": document_of(invocation, run),
-        "baseline": document_of(invocation, baseline),
-        "diff": _plain(compared(invocation, baseline, run)),
+        "run": of_found(run),
+        "baseline": of_found(baseline),
+        "diff": _plain(compared(invocation.stores, baseline, run, invocation.noise_of)),
     }
 
 

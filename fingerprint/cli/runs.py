@@ -10,7 +10,6 @@ from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.store import RunRow
 
 HEADER = ("run", "started", "for", "ended", "benchmark", "host", "id", "")
 
@@ -31,10 +30,11 @@ fingerprint runs --good --limit 5 --format json""",
 def command(name: str | None, benchmark: str | None, good: bool | None, limit: int, form: str) -> None:
     """List the runs that are kept, the newest last."""
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.documents import of_row
 
     invocation = Invocation()
     rows = invocation.stores.runs(name=name, benchmark=benchmark, good=good, limit=limit)
-    listed = [_document(row) for row in rows]
+    listed = [of_row(row) for row in rows]
     if form == "json":
         click.echo(json.dumps(listed, indent=2))
     elif listed:
@@ -43,18 +43,6 @@ def command(name: str | None, benchmark: str | None, good: bool | None, limit: i
         click.echo("no such run is kept: `fingerprint runs` lists what there is")
     else:
         click.echo("no run is kept yet: fingerprint run --name run-A -- CMD")
-
-
-def _document(row: "RunRow") -> dict[str, Any]:
-    from fingerprint.runs.document import whole
-    from fingerprint.runs.opener import is_alive
-    from fingerprint.runs.run import ended, state_of
-    from probes.kit.host import Host
-
-    plain = whole(row)
-    plain["opener"], plain["closed"] = whole(row.opener), whole(row.closed) if row.closed else None
-    state = state_of(row.closed, row.closed is None and is_alive(Host(), row.opener))
-    return {**plain, "state": state, "ended": ended(row.closed, state)}
 
 
 def _table(invocation: "Invocation", listed: list[dict[str, Any]]) -> str:

@@ -1,7 +1,7 @@
 """fingerprint show."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +10,7 @@ from fingerprint.cli.verb import Verb
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.store import Found, FoundRun
+    from fingerprint.store import Found
 
 
 @click.command(
@@ -37,7 +37,9 @@ def command(what: str, facts: str | None, form: str) -> None:
 
 def printed(invocation: "Invocation", found: "Found", facts: str | None, form: str) -> str:
     """facts: a glob of those to list, in text alone."""
-    document = document_of(invocation, found)
+    from fingerprint.documents import of_found
+
+    document = of_found(found)
     if form == "json":
         return json.dumps(document, indent=2) + "\n"
     if form == "markdown":
@@ -53,28 +55,3 @@ def printed(invocation: "Invocation", found: "Found", facts: str | None, form: s
     else:
         from fingerprint.report.run import render
     return render(document, facts=facts, width=invocation.width, color=invocation.color)
-
-
-def document_of(invocation: "Invocation", found: "Found") -> dict[str, Any]:
-    """The published form of a snapshot, or of a run's last attempt."""
-    from fingerprint.store import FoundSnapshot
-
-    if isinstance(found, FoundSnapshot):
-        return invocation.document(found.store.snapshot(found.id))
-    return run_document(invocation, found)
-
-
-def run_document(invocation: "Invocation", found: "FoundRun") -> dict[str, Any]:
-    from fingerprint.cli.comparing import subject
-    from fingerprint.findings import findings
-    from fingerprint.runs.document import document
-    from fingerprint.runs.opener import is_alive
-    from fingerprint.runs.run import state_of
-    from probes.kit.host import Host
-
-    side = subject(found)
-    run = side.attempts[-1]
-    state = state_of(run.closed, is_alive(Host(), run.opened.opener))
-    areas = {*(key.area for key in side.state.sections), *(path.partition("/")[0] for path in side.state.samples)}
-    types = invocation.types(areas)
-    return document(run, state, side.state, types, findings(side.state, types.get))

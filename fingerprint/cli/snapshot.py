@@ -46,7 +46,9 @@ def command(
             store.save(snapshot)
     if quiet:
         return
-    document = invocation.document(snapshot)
+    from fingerprint.documents import of_snapshot
+
+    document = of_snapshot(snapshot)
     if form == "json":
         click.echo(json.dumps(document, indent=2))
     else:

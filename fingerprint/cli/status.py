@@ -58,7 +58,7 @@ def _earlier(invocation: "Invocation") -> "FoundRun | None":
 
 
 def _since(earlier: "FoundRun", now: "Snapshot") -> "Diff":
-    from fingerprint.cli.comparing import subject
+    from fingerprint.comparing import subject
     from fingerprint.explain import Subject, explain
     from fingerprint.runs.effective import effective_of_snapshot
 

@@ -1,14 +1,15 @@
-"""From run arguments to a diff: what `diff` and `status` share."""
+"""From references to a diff: what the command line and the service share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
-    from fingerprint.cli.invocation import Invocation
     from fingerprint.explain import Subject
     from fingerprint.explain.contract import Diff
+    from fingerprint.gate.baseline import Baseline
+    from fingerprint.noise import Learned
     from fingerprint.runs.run import Run
     from fingerprint.snapshot import Snapshot
     from fingerprint.store import Found, Store, Stores
@@ -17,16 +18,22 @@ HISTORY = 50
 
 
 def compared(
-    invocation: "Invocation", one: "Found", other: "Found", *, metric: str | None = None, vary: Sequence[str] = ()
+    stores: "Stores",
+    one: "Found",
+    other: "Found",
+    noise_of: "Callable[[str], Learned | None]" = lambda _host: None,
+    *,
+    metric: str | None = None,
+    vary: Sequence[str] = (),
 ) -> "Diff":
-    """The diff of two that were found. Raises Trouble."""
+    """The diff of two that were found. noise_of: what was learned of a host. Raises Trouble."""
     from fingerprint.explain import explain
 
     sides = told_apart(subject(one), subject(other))
     if metric is not None:
         _check_metric(metric, sides)
-    noise = invocation.noise_of(sides[0].state.host)
-    return explain(*sides, history(invocation.stores, one, other), metric=metric, waivers=vary, noise=noise)
+    noise = noise_of(sides[0].state.host)
+    return explain(*sides, history(stores, one, other), metric=metric, waivers=vary, noise=noise)
 
 
 def _check_metric(name: str, sides: "Sequence[Subject]") -> None:
@@ -105,3 +112,17 @@ def of_benchmark(stores: "Stores", benchmark: str) -> list["Run"]:
     by_origin: dict[str, Store] = {store.origin: store for store in stores.stores}
     rows = stores.runs(benchmark=benchmark, limit=HISTORY)
     return [load(by_origin[row.origin], row.id) for row in rows if row.closed is not None]
+
+
+def baseline(found: "Found", named: str) -> "Baseline":
+    """What `gate` compares with. named: as it was asked for. Raises Trouble where nothing of before is kept."""
+    from fingerprint.gate.baseline import Baseline
+    from fingerprint.store import FoundSnapshot
+
+    if isinstance(found, FoundSnapshot):
+        return Baseline(found.id, found.store.snapshot(found.id))
+    run = load(found.store, found.latest.id)
+    before = run.snapshots.get("before", ())
+    if not before:
+        raise Trouble(f"--baseline {named}: {run.label} kept nothing of before it began: name another run")
+    return Baseline(run.label, found.store.snapshot(before[-1]), run.passed.get("process"))
