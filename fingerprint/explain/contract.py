@@ -207,7 +207,8 @@ class Suspect(Contract, frozen=True):
     is made of. rules: mechanisms by which it leads to the number (`fingerprint explain RULE`); reaches: false where it
     is known to lead elsewhere only. explains: of the change, at most so much; null for the reason in explains_why_not.
     beside: what decides with it without having changed. consequences: facts whose change follows from this one.
-    bracket: times between which it changed. confirm: the cheapest experiment that tells whether it is the cause.
+    bracket: times between which it changed. bracket_by: who tells them: the two runs, or the service that noticed it.
+    confirm: the cheapest experiment that tells whether it is the cause.
     """
 
     rank: int
@@ -229,6 +230,7 @@ class Suspect(Contract, frozen=True):
     beside: tuple[Beside, ...]
     consequences: tuple[str, ...]
     bracket: tuple[str, str] | None
+    bracket_by: Literal["runs", "service"] | None
     check: str
     confirm: str
     restore: str | None

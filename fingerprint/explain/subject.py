@@ -1,6 +1,7 @@
 """One side of a diff, with all that is known of it."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +12,18 @@ from fingerprint.runs.run import Run
 from fingerprint.words import moment
 
 
+class Noticed(NamedTuple):
+    """A change that somebody saw who watched the host. since, until: ns since 1970, between which it happened.
+
+    value: what the fact was from then on, as the contract writes it.
+    """
+
+    path: str
+    since: int
+    until: int
+    value: Any
+
+
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """One run, a series of its attempts, or a snapshot.
 
@@ -18,12 +31,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     state     of the last attempt
     attempts  in order; empty for a snapshot
     earlier   the states of the attempts before the last
+    noticed   what changed on its host since the other side, in the order of time
     """
 
     name: str
     state: Effective
     attempts: tuple[Run, ...] = ()
     earlier: tuple[Effective, ...] = ()
+    noticed: tuple[Noticed, ...] = ()
 
     @property
     def last(self) -> Run | None:

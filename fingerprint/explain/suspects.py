@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from fingerprint.diff.changes import Change, Folded, Unsteady
+from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.contract import Beside, ChangedFact, Suspect
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
+from fingerprint.explain.when import bracket
 from fingerprint.sources import ENVIRON, LOOKED_AT
 from fingerprint.words import moment
 from probes.kit.facts import Gap, Map, Redacted, Section
@@ -30,6 +31,7 @@ def suspect_of(
     rank: int, ranked: Ranked, followers: Sequence[str], a: Subject, b: Subject, beside: tuple[Beside, ...] = ()
 ) -> Suspect:
     change = ranked.change.first
+    when = bracket(ranked.change, a, b)
     return Suspect(
         rank=rank,
         facts=(ranked.change.text,),
@@ -49,7 +51,8 @@ def suspect_of(
         against=ranked.against,
         beside=beside,
         consequences=tuple(followers),
-        bracket=bracket(change, a, b),
+        bracket=when and (moment(when.since), moment(when.until)),
+        bracket_by=when and when.by,
         check=check(ranked.change),
         confirm=ranked.rules[0].confirm if ranked.rules else "",
         restore=restore(ranked.change),
@@ -61,19 +64,6 @@ def _why(ranked: Ranked) -> str:
     change = ranked.change.first
     of_many = bool(change.item and change.key.target) or change.names[-2:-1] == ("cmdline",)
     return ranked.rules[0].why if ranked.rules and of_many else change.fact.why
-
-
-def bracket(change: Change, a: Subject, b: Subject) -> tuple[str, str] | None:
-    """Between which times it changed. None for what a command was started with, and for runs that overlap."""
-    has_grown = change.verdict == "grew"
-    if isinstance(change.after, Unsteady) or (has_grown and change.after):
-        return moment(b.state.first), moment(b.state.last)
-    if isinstance(change.before, Unsteady) or has_grown:
-        return moment(a.state.first), moment(a.state.last)
-    earlier, later = sorted((a.state, b.state), key=lambda state: state.first)
-    if change.key.target or a.state.host != b.state.host or earlier.last > later.first:
-        return None
-    return moment(earlier.last), moment(later.first)
 
 
 def check(folded: Folded) -> str:

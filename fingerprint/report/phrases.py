@@ -213,7 +213,8 @@ def _around(suspect: Suspect) -> Iterator[tuple[str, str]]:
     if suspect.consequences:
         yield "with it", listed(suspect.consequences, WITH_IT - (len(suspect.consequences) > WITH_IT))
     if suspect.bracket:
-        yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}"
+        noticed = " (noticed by the service)" if suspect.bracket_by == "service" else ""
+        yield "when", f"between {suspect.bracket[0]} and {suspect.bracket[1]}{noticed}"
 
 
 def _evidence(evidence: Evidence) -> str:

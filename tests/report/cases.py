@@ -72,7 +72,7 @@ def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspe
         "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
         "reaches": True, "explains": None,
         "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "beside": (),
-        "consequences": (), "bracket": None, "check": "", "confirm": "", "restore": None,
+        "consequences": (), "bracket": None, "bracket_by": None, "check": "", "confirm": "", "restore": None,
     }  # fmt: skip
     return Suspect(**{"rank": rank, "facts": (fact,), "before": before, "after": after} | empty | more)
 
@@ -187,7 +187,7 @@ EVERYTHING = diff(
                 Beside(fact="gpu/*/persistence_mode", value="disabled", unit="", says="Limits are lost without it."),
             ),
             consequences=("gpu/*/sm_clock", "gpu/*/power", "gpu/*/temperature"),
-            bracket=("2026-03-02 09:00", "2026-03-02 09:40"), check="nvidia-smi -q -d POWER",
+            bracket=("2026-03-02 09:00", "2026-03-02 09:40"), bracket_by="service", check="nvidia-smi -q -d POWER",
             restore="nvidia-smi -pl 600",
         ),
         suspect(2, "cpu/policy/policy0/governor", "performance", "powersave"),

@@ -22,6 +22,7 @@ HOSTILE = (
 )  # fmt: skip
 FIXED = frozenset({
     "schema", "verdict", "better", "likelihood", "kind", "side", "rule", "gap", "outcome", "state", "how", "$", "code",
+    "bracket_by",
 })  # fmt: skip
 
 
