@@ -14,7 +14,7 @@ from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.attach import Attachment
+    from fingerprint.runs.attached import Attachment
     from fingerprint.store import RunRow
 
 _BEGUN = "begun"

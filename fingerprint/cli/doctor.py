@@ -49,7 +49,7 @@ def command(deep: bool, form: str, **servers: Any) -> None:
 def _targets(invocation: "Invocation", pids: tuple[int, ...], ports: tuple[int, ...], every: bool) -> "list[Target]":
     if not (pids or ports or every):
         return []
-    from fingerprint.runs.attach import targets_of
+    from fingerprint.runs.attached import targets_of
     from fingerprint.runs.ray import with_workers
     from probes.process import tree
 

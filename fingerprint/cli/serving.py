@@ -13,7 +13,7 @@ from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.attach import Attachment
+    from fingerprint.runs.attached import Attachment
     from fingerprint.runs.record import Ending
     from fingerprint.runs.serving import Serving
     from probes.kit.host import Host
@@ -94,7 +94,7 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
     """Raises Trouble where no server is meant or none is found, and for a name that no argument could mean."""
     from fingerprint.cli.collecting import workload
     from fingerprint.cli.recording import name_of
-    from fingerprint.runs.attach import Attachment
+    from fingerprint.runs.attached import Attachment
     from fingerprint.runs.benchmark import benchmark_of
     from fingerprint.runs.beside import Rates
     from fingerprint.runs.ray import with_workers

@@ -52,7 +52,8 @@ class Attached(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Opened(Record, frozen=True, tag="opened"):
     """argv is redacted: of the command, or of the first of those that the run is attached to. vary: globs whose
-    changes were declared. detached: the opener samples in the background, until it is told to end."""
+    changes were declared. detached: the opener samples in the background, until it is told to end. service: nobody
+    asked for it, the service noticed what serves."""
 
     name: str
     attempt: int
@@ -65,6 +66,7 @@ class Opened(Record, frozen=True, tag="opened"):
     fingerprint: str = ""
     attached: tuple[Attached, ...] = ()
     detached: bool = False
+    service: bool = False
 
 
 class Snapped(Record, frozen=True, tag="snapshot"):

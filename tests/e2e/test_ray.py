@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fingerprint.runs.attach import targets_of
+from fingerprint.runs.attached import targets_of
 from fingerprint.runs.ray import with_workers
 from fingerprint.runs.serving import Serving
 from probes.kit.facts import Gap

@@ -1,0 +1,70 @@
+"""Snapshots that are taken again and again, and what to do of an area that hangs."""
+
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from fingerprint.reader import Reader, take_snapshot
+from fingerprint.snapshot import Job, Key, Reading, Snapshot
+
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 600.0, 86_400.0
+"""Until what hung is asked again: each time one more reader may be left behind that cannot end."""
+
+
+class Waits:
+    """Which hung areas are due to be asked again, at a time on the monotonic clock."""
+
+    def __init__(self) -> None:
+        self._until: dict[Key, tuple[float, float]] = {}
+
+    def retry(self, hung: Collection[Key], now: float) -> list[Key]:
+        """Those whose wait is over. Each further time the wait is twice as long."""
+        found = []
+        for key in hung:
+            at, wait = self._until.get(key, (0.0, FIRST_WAIT_SECONDS / 2))
+            if not at or (now >= at and key in self._until):
+                found += [key] if at else []
+                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+                self._until[key] = (now + wait, wait)
+        return found
+
+    def answered(self, keys: Collection[Key]) -> None:
+        for key in keys:
+            self._until.pop(key, None)
+
+
+class Rounds:
+    """One reader, asked by one thread at a time."""
+
+    def __init__(self, reader: Reader, areas: Sequence[str], redaction_key: str, budget: float) -> None:
+        """areas: of the host, all of them. budget: seconds of one round."""
+        self._reader = reader
+        self._areas = areas
+        self._key, self._budget = redaction_key, budget
+        self._waits = Waits()
+        self._lock = threading.Lock()
+        self.newest: Snapshot | None = None
+
+    @property
+    def hung(self) -> Mapping[Key, str]:
+        return dict(self._reader.hung)
+
+    def take(self, areas: Collection[str] = ()) -> Snapshot:
+        """A whole snapshot. Of what is not among `areas`, where any are named, it holds the last reading."""
+        wanted = [area for area in self._areas if not areas or area in areas]
+        with self._lock:
+            for key in self._waits.retry(tuple(self._reader.hung), time.monotonic()):
+                self._reader.hung.pop(key, None)
+            taken = take_snapshot(self._reader, [Job(area) for area in wanted], self._key, self._budget)
+            self._waits.answered([key for key, reading in taken.readings.items() if reading.outcome == "ok"])
+            self.newest = replace(taken, readings=self._whole(taken.readings))
+            return self.newest
+
+    def _whole(self, read: Mapping[Key, Reading]) -> Mapping[Key, Reading]:
+        earlier = self.newest.readings if self.newest else {}
+        return {Key(area): reading for area in self._areas if (reading := read.get(Key(area), earlier.get(Key(area))))}
+
+    def close(self) -> None:
+        self._reader.close()
