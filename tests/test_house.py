@@ -81,6 +81,7 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "a report takes the contract": ("fingerprint/report/violation.py", "import fingerprint.snapshot"),
     "one door to psutil": ("fingerprint/runs/violation_a.py", "import psutil"),
     "one door to cpuinfo": ("fingerprint/runs/violation_b.py", "import cpuinfo"),
+    "one door to apscheduler": ("fingerprint/runs/violation_m.py", "import apscheduler"),
     "one door to subprocess": ("fingerprint/runs/violation_c.py", "def late():\n    import subprocess"),
     "one door to deepdiff": ("fingerprint/runs/violation_d.py", "import deepdiff"),
     "one door to sqlite3": ("fingerprint/runs/violation_e.py", "import sqlite3"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fingerprint.cli.invocation import Invocation, host_areas, names_of_host
+from fingerprint.areas import host_areas, names_of_host
+from fingerprint.cli.invocation import Invocation
 from fingerprint.cli.saying import say
 from fingerprint.reader import Reader, read_given, take_snapshot, with_given
 from fingerprint.snapshot import Job, Key, Reading, Snapshot

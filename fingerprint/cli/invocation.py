@@ -7,8 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
+from fingerprint.areas import host_areas, names_of_host, probes_of
 from fingerprint.cli.saying import say
 from fingerprint.redaction_key import RedactionKey, redaction_key
 from fingerprint.settings import Settings, load
@@ -16,17 +15,13 @@ from fingerprint.snapshot import Job, Snapshot
 from fingerprint.trouble import Trouble
 from probes import NOT_OF_THE_HOST
 from probes.kit.facts import Section
-from probes.kit.probe import Probe, Target, areas, discover
+from probes.kit.probe import Probe, Target, areas
 from probes.kit.redact import Redactor
 
 if TYPE_CHECKING:
     from fingerprint.noise import Learned
     from fingerprint.store import FoundRun, Store, Stores
     from probes.kit.host import Host
-
-
-# 70,000 files of 500 packages take 1.4 s where the kernel knows their inodes, and a disk at 3,000 reads a second 20.
-DEEP_SECONDS = 25
 
 
 class Invocation:
@@ -62,16 +57,10 @@ class Invocation:
 
     def probes(self, only: Sequence[str] = ()) -> Mapping[str, Probe[Section]]:
         """Those of `only`, or of every area that the settings do not skip; with the seconds that settings give it."""
-        found = discover(only or self._not_skipped(areas()))
-        return {area: replace(probe, budget=probe.budget + self._more_for(probe)) for area, probe in found.items()}
+        return probes_of(only or self._not_skipped(areas()), self.settings)
 
     def _not_skipped(self, names: Iterable[str]) -> list[str]:
         return [area for area in names if area not in self.settings.areas.skip]
-
-    def _more_for(self, probe: Probe[Section]) -> float:
-        """Seconds that settings add to a probe's own."""
-        nvml = self.settings.nvml_options.budget_s if probe.asks_nvml else 0
-        return nvml + (DEEP_SECONDS if self.settings.deep and probe.of == "environment" else 0)
 
     def snapshot(
         self, only: Sequence[str] = (), meanwhile: Sequence[str] = (), processes: Sequence[Target] = ()
@@ -167,14 +156,3 @@ def _about(processes: Sequence[Target], probes: Mapping[str, Probe[Section]]) ->
         for probe in due
         if probe.of == "process" or "." not in target.name
     )
-
-
-def names_of_host() -> tuple[str, ...]:
-    """The areas about the host itself, without importing any."""
-    return tuple(area for area in areas() if area not in NOT_OF_THE_HOST)
-
-
-def host_areas(probes: Mapping[str, Probe[Section]]) -> tuple[str, ...]:
-    """The areas about the host itself, in the order in which they are read: last those that NVML may hold up."""
-    about_host = [probe for probe in probes.values() if probe.of == "host"]
-    return tuple(probe.area for probe in sorted(about_host, key=lambda probe: probe.asks_nvml))

@@ -78,7 +78,7 @@ def _announce(count: int, every: float) -> None:
 
 def _snapshots(invocation: "Invocation", count: int, every: float) -> Iterator[tuple["Snapshot", int]]:
     """All through one reader, each with the monotonic time of its beginning."""
-    from fingerprint.cli.invocation import host_areas
+    from fingerprint.areas import host_areas
     from fingerprint.reader import Reader, take_snapshot
     from fingerprint.snapshot import Job
 

@@ -117,7 +117,7 @@ class AreaArgument(Text):
 
 
 def _host_areas() -> tuple[str, ...]:
-    from fingerprint.cli.invocation import names_of_host
+    from fingerprint.areas import names_of_host
 
     return names_of_host()
 

@@ -25,7 +25,8 @@ fingerprint record their-host --root unpacked/     (a tree of /proc and /sys fro
 @click.option("--area", "only", multiple=True, type=AREA, help="Record this area alone; may be repeated.")
 def command(folder: Path, root: str, only: tuple[str, ...]) -> None:
     """Record all that the probes read here, so that it can be replayed elsewhere."""
-    from fingerprint.cli.invocation import Invocation, host_areas
+    from fingerprint.areas import host_areas
+    from fingerprint.cli.invocation import Invocation
     from fingerprint.testing import record
     from probes.kit.host import Host
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = None) -> "tuple[Means, Journal]":
     """Both readers are forked before the store is opened. plan: of a command that is to be started."""
-    from fingerprint.cli.invocation import host_areas
+    from fingerprint.areas import host_areas
     from fingerprint.reader import Reader, read_given, take_snapshot, with_given
     from fingerprint.runs.recording import Means
     from fingerprint.snapshot import Job

@@ -44,12 +44,13 @@ def watch(command: Watched[E], relay: Relay, duties: Sequence[Duty], trouble: Ca
     while (ended := command.poll()) is None:
         now = time.monotonic()
         _pass_signals(command, relay, now)
-        left = [duty for duty in left if _stepped(duty, now, trouble)]
+        left = [duty for duty in left if stepped(duty, now, trouble)]
         _sleep(relay, left)
     return ended
 
 
-def _stepped(duty: Duty, now: float, trouble: Callable[[str], None]) -> bool:
+def stepped(duty: Duty, now: float, trouble: Callable[[str], None]) -> bool:
+    """Whether it goes on."""
     try:
         duty.step(now)
     except Exception as error:  # noqa: BLE001  # no bug of ours may stop the command

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from fingerprint.cli.invocation import Invocation, host_areas
+from fingerprint.areas import host_areas
+from fingerprint.cli.invocation import Invocation
 from probes.kit.probe import discover
 from tests.e2e.conftest import Cli
 from tests.nvml.fake import Fake, FakeNvml

@@ -1,0 +1,162 @@
+"""The runs of what serves: each server a series, an attempt of it for as long as nothing changed, an hour at most."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from fingerprint.runs.attached import AttachedRun, Attachment
+from fingerprint.runs.benchmark import benchmark_of
+from fingerprint.runs.beside import Rates
+from fingerprint.runs.ray import with_workers
+from fingerprint.runs.record import Ending
+from fingerprint.runs.recording import Means
+from fingerprint.runs.watch import stepped
+from fingerprint.service.watching import Looked, Seen
+from fingerprint.store import Journal
+from probes.kit.facts import seen_or
+from probes.kit.host import Host
+
+SEGMENT_SECONDS = 3600.0
+RATES = Rates(first_minute_hz=1, then_hz=1)
+
+
+class Workshop(NamedTuple):
+    """means: what one run is recorded with, and its journal; what it holds is let go with the stack."""
+
+    host: Host
+    host_name: str
+    means: Callable[[ExitStack], tuple[Means, Journal]]
+
+
+class Segment:
+    """One attempt of a server's series, or of a run that somebody began."""
+
+    def __init__(self, workshop: Workshop, asked: Attachment) -> None:
+        self.asked = asked
+        self._held = ExitStack()
+        means, self._journal = workshop.means(self._held)
+        self._run = AttachedRun(asked, means)
+        self._run.begin()
+        self._began = time.monotonic()
+        self._duties = list(self._run.duties)
+
+    @property
+    def run_id(self) -> str:
+        return self._journal.run_id
+
+    @property
+    def trouble(self) -> str:
+        """What was not stored, and where it is; empty where all was."""
+        return self._journal.trouble
+
+    @property
+    def is_over(self) -> bool:
+        seconds = self.asked.seconds
+        return not self._run.lives or (seconds is not None and time.monotonic() - self._began >= seconds)
+
+    @property
+    def is_long(self) -> bool:
+        return time.monotonic() - self._began >= SEGMENT_SECONDS
+
+    def step(self, now: float) -> None:
+        """Whatever is due. A duty that raises is told, and left out from there on."""
+        self._duties = [duty for duty in self._duties if stepped(duty, now, self._run.recording.trouble)]
+
+    def end(self) -> None:
+        how: Ending = "server ran on" if self._run.lives else "server ended"
+        try:
+            self._run.end(how)
+        finally:
+            self._held.close()
+
+
+class Served:
+    """What is recorded now, by the run's name. Asked by one thread."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+        self._segments: dict[str, Segment] = {}
+        self._servers: dict[str, Seen] = {}
+
+    @property
+    def serving(self) -> Mapping[str, str]:
+        """The ids of the runs that are open, by name."""
+        return {name: segment.run_id for name, segment in self._segments.items()}
+
+    def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
+        """Opens and closes; the servers that came and that went, each with the id of its run."""
+        went = [(seen, self._close(name)) for seen in looked.went for name in self._names_of(seen)]
+        came = [(seen, self._open(seen)) for seen in looked.came]
+        return came, went
+
+    def begin(self, asked: Attachment) -> str:
+        """The id of a run that somebody asked for; it goes on until `end`, or until its servers are gone. Raises
+        ValueError where a run of this name goes on."""
+        if asked.name in self._segments:
+            raise ValueError(f"a run named {asked.name} goes on: end it first, or choose another name")
+        self._segments[asked.name] = Segment(self._workshop, asked)
+        return self._segments[asked.name].run_id
+
+    def end(self, name: str) -> str:
+        """The id of the run that ended. Raises LookupError where none of this name goes on."""
+        return self._close(name)
+
+    def step(self) -> None:
+        """What is due of each run; those whose servers are gone are closed, those that are long go on as another."""
+        now = time.monotonic()
+        for name, segment in tuple(self._segments.items()):
+            segment.step(now)
+            if name not in self._servers and segment.is_over:
+                self._close(name)
+            elif name in self._servers and segment.is_long:
+                self._cut(name)
+
+    def cut(self) -> Sequence[str]:
+        """A state changed: what serves goes on in another attempt of its series. The ids of the new ones."""
+        return [self._cut(name) for name in tuple(self._servers) if name in self._segments]
+
+    def close(self) -> None:
+        for name in tuple(self._segments):
+            self._close(name)
+
+    def _names_of(self, seen: Seen) -> list[str]:
+        return [name for name, one in self._servers.items() if one == seen and name in self._segments]
+
+    def _open(self, seen: Seen) -> str:
+        name = self._free(seen.server.name)
+        self._servers[name] = seen
+        self._segments[name] = Segment(self._workshop, self._attachment(name, seen))
+        return self._segments[name].run_id
+
+    def _cut(self, name: str) -> str:
+        self._segments.pop(name).end()
+        self._segments[name] = Segment(self._workshop, self._attachment(name, self._servers[name]))
+        return self._segments[name].run_id
+
+    def _close(self, name: str) -> str:
+        segment = self._segments.pop(name)
+        self._servers.pop(name, None)
+        segment.end()
+        return segment.run_id
+
+    def _free(self, name: str) -> str:
+        """Two servers of one engine on one port, in networks of their own, are two series."""
+        found, number = name, 2
+        while found in self._segments:
+            found, number = f"{name}+{number}", number + 1
+        return found
+
+    def _attachment(self, name: str, seen: Seen) -> Attachment:
+        host = self._workshop.host
+        servers, untold = with_workers(host, [seen.server])
+        words = [word for server in servers for word in seen_or(host.arguments(server.pid), ())]
+        return Attachment(
+            name=name,
+            servers=servers,
+            host=self._workshop.host_name,
+            benchmark=benchmark_of(words or ["server"]),
+            service=True,
+            untold=untold,
+            rates=RATES,
+        )
