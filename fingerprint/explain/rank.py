@@ -17,7 +17,7 @@ from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
-from fingerprint.explain.weights import Case, weights
+from fingerprint.explain.weights import UNTOLD, Case, weights
 from probes.kit.paths import Glob, parse_glob
 
 LEAST = 0.01
@@ -39,11 +39,18 @@ class Ranked(NamedTuple):
     says: str = ""
 
     @property
-    def order(self) -> tuple[bool, bool, float, bool, str]:
+    def order(self) -> tuple[bool, bool, float, bool, float, str]:
         """What cannot reach the metric stands behind all that can, and never among them; likewise what the process does
-        not have. Of what is as suspicious, what is about the process stands before what is about its host."""
+        not have. Of what is as suspicious, what is about the process stands before what is about its host, and what
+        usually does much before what usually does little: a batch before a key of the API."""
         idle, of_host = NOT_IN_FORCE in self.parts, not self.change.first.key.target
-        return not self.reaches, idle, -self.score, of_host, self.change.text
+        return not self.reaches, idle, -self.score, of_host, -self._usually, self.change.text
+
+    @property
+    def _usually(self) -> float:
+        """By how much at most, by the rule that knows it best."""
+        usual = self.rules[0].usual if self.rules else None
+        return (usual or UNTOLD)[1]
 
 
 def rank(

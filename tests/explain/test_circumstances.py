@@ -17,7 +17,7 @@ from fingerprint.snapshot import reading_of
 from probes.gpu import Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
-from probes.kit.facts import Gap, Map
+from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
 from probes.mapped.sections import Mapped
@@ -142,3 +142,12 @@ def test_a_module_of_the_host_may_serve_another_process_than_the_one_that_ran() 
     module, variable = (parse_path(text) for text in ("kernel/modules/nvidia_peermem", f"process/main/env/{OF_VLLM}"))
     assert unread_by(variable, rules_of(variable), around)
     assert not unread_by(module, rules_of(module), around)
+
+
+@pytest.mark.parametrize("other", ["--api-key", "--allowed-origins", "--host", "--root-path"])
+def test_of_flags_that_are_as_suspicious_what_usually_does_little_stands_last(other: str) -> None:
+    """No number moved, and nothing else tells a batch from a key of the API; their letters do not."""
+    values = [Process(flags=Map({"--max-num-seqs": (str(n),), other: (Redacted("k", str(n)),)})) for n in (16, 256)]
+    a, b = (subject(name, None, task, samples={}) for name, task in zip("AB", values, strict=True))
+    found = explain(a, b).suspects
+    assert [one.facts[0] for one in found] == ["process/main/flags/--max-num-seqs", f"process/main/flags/{other}"]
