@@ -1,6 +1,8 @@
-"""Snapshots and runs on disk: one SQLite file per user and one of the service. SQL lives here."""
+"""Snapshots, runs and events on disk: one SQLite file per user and one of the service. SQL lives here."""
 
 from fingerprint.store.errors import NoStore, StoreError
+from fingerprint.store.events import Event, EventKind
+from fingerprint.store.house import Removed
 from fingerprint.store.journal import Journal
 from fingerprint.store.place import default_path, service_path
 from fingerprint.store.refs import Found, FoundRun, FoundSnapshot, Stores
@@ -9,6 +11,6 @@ from fingerprint.store.snapshots import SnapshotRow
 from fingerprint.store.store import Store
 
 __all__ = [
-    "Found", "FoundRun", "FoundSnapshot", "Journal", "NoStore", "RunRow", "SnapshotRow", "Store", "StoreError",
-    "Stores", "check_name", "default_path", "service_path",
+    "Event", "EventKind", "Found", "FoundRun", "FoundSnapshot", "Journal", "NoStore", "Removed", "RunRow",
+    "SnapshotRow", "Store", "StoreError", "Stores", "check_name", "default_path", "service_path",
 ]  # fmt: skip

@@ -72,6 +72,7 @@ class Database:
         with self._explaining(), _unless_locked():
             while self.connection().execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection().execute("PRAGMA incremental_vacuum(1000)").fetchall()
+            self.connection().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()  # only then the file is cut
 
     def close(self) -> None:
         if self._pid == os.getpid():

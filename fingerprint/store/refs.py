@@ -17,8 +17,9 @@ from typing import NamedTuple, Union
 from fingerprint.store.errors import NoStore, StoreError
 from fingerprint.store.place import default_path, service_path
 from fingerprint.store.runs import RunRow
+from fingerprint.store.schema import ALWAYS
 from fingerprint.store.snapshots import SnapshotRow
-from fingerprint.store.store import ALWAYS, Store
+from fingerprint.store.store import Store
 
 SHORTEST_ID = 4
 _LAST = re.compile(r"@(?:-([0-9]{1,9}))?")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 NAME = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+-]{0,99}")  # with - first it would be read as an option
-COLUMNS = "run.id, name, attempt, benchmark, run.host, opened_at, last_at, opener, closed, good"
+COLUMNS = "run.id, name, attempt, benchmark, run.host, opened_at, last_at, opener, closed, good, service"
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -25,6 +25,7 @@ class RunRow(msgspec.Struct, frozen=True):
 
     opened_at, last_at  ns since 1970, of the first and the newest record
     closed              how it ended; None: it is open, or interrupted where its opener is gone
+    service             the service opened it and named it; not where a person gave the name since
     origin              the store it is in: `user`, `service` or `file`
     """
 
@@ -38,6 +39,7 @@ class RunRow(msgspec.Struct, frozen=True):
     opener: Opener
     closed: Closed | None
     good: bool
+    service: bool
     origin: str
 
     def __str__(self) -> str:
@@ -69,11 +71,12 @@ def next_attempt(connection: "Connection", name: str) -> int:
 
 def start(connection: "Connection", run_id: str, opened: Opened, name: str = "", attempt: int = 0) -> None:
     """Enters the run with its first record; name and attempt where they are to differ from the record's."""
+    called = name or opened.name
     columns = (
-        run_id, name or opened.name, attempt or opened.attempt, opened.benchmark, opened.host, opened.at, opened.at,
-        msgspec.json.encode(opened.opener),
+        run_id, called, attempt or opened.attempt, opened.benchmark, opened.host, opened.at, opened.at,
+        msgspec.json.encode(opened.opener), opened.service and called == opened.name,
     )  # fmt: skip
-    connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)", columns)
+    connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?)", columns)
     append(connection, run_id, opened)
 
 
@@ -148,10 +151,10 @@ def select(
 
 
 def _row(row: tuple[Any, ...], origin: str) -> RunRow:
-    *plain, opener, closed, good = row
+    *plain, opener, closed, good, service = row
     try:
         ending = None if closed is None else msgspec.json.decode(closed, type=Closed)
-        return RunRow(*(*plain, msgspec.json.decode(opener, type=Opener), ending, bool(good), origin))
+        return RunRow(*(*plain, msgspec.json.decode(opener, type=Opener), ending, bool(good), bool(service), origin))
     except msgspec.DecodeError as error:
         raise Damaged(f"the run {plain[0]}: {error}") from error
 
@@ -188,7 +191,7 @@ def _index(connection: "Connection", run: int, record: AnyRecord) -> None:
 def _as_of_now(record: AnyRecord, row: RunRow) -> AnyRecord:
     """A series may have been renamed since; the record on the disk is not touched."""
     if isinstance(record, Opened):
-        return msgspec.structs.replace(record, name=row.name, attempt=row.attempt)
+        return msgspec.structs.replace(record, name=row.name, attempt=row.attempt, service=row.service)
     return record
 
 

@@ -6,6 +6,7 @@ snapshot        one moment, or all quiet ones from taken_at until seen_until; vo
 run             index over the records: name and attempt, and what `runs` lists
 record          what happened in a run, append-only
 run_snapshot, run_blob   what a run refers to, so that nothing else goes when it is removed
+event           what happened on a host
 """
 
 from collections.abc import Callable, Mapping
@@ -17,9 +18,18 @@ from fingerprint.store.errors import NoStore, StoreError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x46505254  # "FPRT", in the file's header
+ALWAYS = (1 << 63) - 1  # the last time that a column takes
 
+EVENTS = (
+    """CREATE TABLE event (
+        id TEXT PRIMARY KEY, host TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+        kind TEXT NOT NULL, what TEXT NOT NULL, body BLOB NOT NULL)""",
+    "CREATE INDEX event_host ON event (host, until)",
+    "CREATE INDEX event_what ON event (what, until)",
+    "CREATE INDEX event_newest ON event (until)",
+)
 TABLES = (
     """CREATE TABLE blob (
         id INTEGER PRIMARY KEY, digest TEXT NOT NULL, schema TEXT NOT NULL,
@@ -39,7 +49,8 @@ TABLES = (
     """CREATE TABLE run (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempt INTEGER NOT NULL,
         benchmark TEXT NOT NULL, host TEXT NOT NULL, opened_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
-        opener BLOB NOT NULL, closed BLOB, good INTEGER NOT NULL DEFAULT 0, UNIQUE (name, attempt))""",
+        opener BLOB NOT NULL, closed BLOB, good INTEGER NOT NULL DEFAULT 0, service INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (name, attempt))""",
     "CREATE INDEX run_benchmark ON run (benchmark)",
     """CREATE TABLE record (
         run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, seq INTEGER NOT NULL, body BLOB NOT NULL,
@@ -52,11 +63,20 @@ TABLES = (
         run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, blob INTEGER NOT NULL REFERENCES blob,
         PRIMARY KEY (run, blob)) WITHOUT ROWID""",
     "CREATE INDEX run_blob_blob ON run_blob (blob)",
+    *EVENTS,
 )
 
 Migration = Callable[["Connection"], None]
+
+
+def _events_and_service(connection: "Connection") -> None:
+    connection.execute("ALTER TABLE run ADD COLUMN service INTEGER NOT NULL DEFAULT 0")
+    for statement in EVENTS:
+        connection.execute(statement)
+
+
 # From the version that is the key to the next one. Each runs inside one transaction with all others due.
-MIGRATIONS: Mapping[int, Migration] = {}
+MIGRATIONS: Mapping[int, Migration] = {1: _events_and_service}
 
 
 def check(connection: "Connection", path: Path) -> int:

@@ -1,7 +1,7 @@
-"""A Store: snapshots and runs in one SQLite file."""
+"""A Store: snapshots, runs and events in one SQLite file."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -10,24 +10,26 @@ import msgspec
 
 from fingerprint.runs.record import AnyRecord, Closed, Marked, Noted, Opened
 from fingerprint.snapshot import Snapshot
-from fingerprint.store import house, runs, snapshots, transfer
+from fingerprint.store import events, house, runs, snapshots, transfer
 from fingerprint.store.bundle import Export
 from fingerprint.store.database import PATIENCE_SECONDS, Database, InMemory
 from fingerprint.store.errors import StoreError
+from fingerprint.store.events import Event
 from fingerprint.store.house import Removed
 from fingerprint.store.place import service_path
 from fingerprint.store.runs import RunRow
+from fingerprint.store.schema import ALWAYS
 from fingerprint.store.snapshots import SnapshotRow
 from fingerprint.store.transfer import Imported
 
 Origin = Literal["user", "service", "file"]
-ALWAYS = (1 << 63) - 1
+REST_SECONDS = 0.02  # between two removals of many, for whoever waits to write
 
 
 class Store:
     """All methods raise StoreError with one sentence when the file cannot be used, or an id is unknown.
 
-    Usable by several processes at once, and across a fork. Times are ns since 1970.
+    Usable by several processes at once, and across a fork; a thread opens its own. Times are ns since 1970.
     """
 
     def __init__(self, database: Database, origin: Origin) -> None:
@@ -138,6 +140,34 @@ class Store:
         with self._database.reading() as connection:
             return runs.beginning(connection, "run", prefix), runs.beginning(connection, "snapshot", prefix)
 
+    # Events
+
+    def add_events(self, found: Iterable[Event]) -> None:
+        """All or none; those that are here already are left, so that what failed may be tried again as it was.
+
+        A power loss does not take them once this returns: the last ones before it may tell why. Raises ValueError or
+        TypeError for one that could not be loaded again.
+        """
+        with self._database.writing(durable=True) as connection:
+            events.put(connection, found)
+
+    def events(
+        self,
+        *,
+        host: str = "",
+        since: int = 0,
+        until: int = ALWAYS,
+        kinds: Collection[str] = (),
+        what: str = "",
+        limit: int = -1,
+    ) -> tuple[Event, ...]:
+        """The newest `limit` (all when negative), oldest first, of those that may have happened in the time asked for.
+
+        host, kinds, what: empty for all.
+        """
+        with self._database.reading() as connection:
+            return events.select(connection, host=host, since=since, until=until, kinds=kinds, what=what, limit=limit)
+
     # House
 
     def good(self, run_id: str, good: bool = True) -> None:
@@ -160,10 +190,10 @@ class Store:
         return removed
 
     def prune(self, *, older_than: int | None = None, keep_last: int = 0, keep_good: bool = True) -> Removed:
-        """Removes runs whose newest record is older than `older_than`, and older snapshots that no run needs.
+        """Removes runs whose newest record is older than `older_than`, older events and older snapshots of no run.
 
         Of each benchmark the newest `keep_last` stay, and those marked good unless `keep_good` is false.
-        Without `older_than`, age does not matter and snapshots of no run stay.
+        Without `older_than`, age does not matter, and events and snapshots of no run stay.
         """
         with self._database.writing() as connection:
             removed = house.prune(
@@ -171,6 +201,28 @@ class Store:
             )
         self._database.give_back_pages()
         return removed
+
+    def retain(self, *, older_than: int, most_bytes: int) -> Removed:
+        """Removes what is older than `older_than`, then the oldest until the content takes `most_bytes` at most.
+
+        Never a run that a person named or marked good, nor what belongs to one, nor a run that goes on. It lets others
+        write in between: what was removed before a StoreError is gone, the rest is left to the next time.
+        """
+        removed = Removed()
+        while (some := self._retain_some(older_than, most_bytes)) != Removed():
+            removed = removed.and_(some)
+            time.sleep(REST_SECONDS)
+        self._database.give_back_pages()
+        return removed
+
+    def _retain_some(self, older_than: int, most_bytes: int) -> Removed:
+        with self._database.writing() as connection:
+            return house.retain_some(connection, older_than=older_than, most_bytes=most_bytes, origin=self.origin)
+
+    def size(self) -> int:
+        """Bytes that the content takes; the file is larger while removed content was not given back."""
+        with self._database.reading() as connection:
+            return house.size(connection)
 
     def export(self, run_ids: Iterable[str], snapshot_ids: Iterable[str] = ()) -> bytes:
         """One JSON document, `fingerprint.export/1`, with all that the runs refer to."""

@@ -1,5 +1,6 @@
 """How a store opens: modes, broken files, other releases, other file systems."""
 
+import gzip
 import os
 import pwd
 import sqlite3
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fingerprint.store import NoStore, Store, StoreError, default_path, place, schema
+from fingerprint.ids import new_id
+from fingerprint.store import Event, NoStore, Store, StoreError, default_path, place, schema
 from tests.store.samples import opened, short_run, snapshot, store_at, whole_run
 
 
@@ -159,7 +161,7 @@ def test_a_newer_releases_store_is_refused_and_not_touched(tmp_path: Path) -> No
     connection.close()
     before = store.path.read_bytes()
     for readonly in (False, True):
-        with pytest.raises(StoreError, match=r"newer release .*schema 7, this one knows 1.*nothing was written"):
+        with pytest.raises(StoreError, match=r"newer release .*schema 7, this one knows 2.*nothing was written"):
             Store.open(store.path, readonly=readonly)
     assert store.path.read_bytes() == before
 
@@ -182,10 +184,10 @@ def fill_column(connection: sqlite3.Connection) -> None:
 
 
 def test_migrations_run_in_order_from_the_version_found(older_store: sqlite3.Connection, tmp_path: Path) -> None:
-    steps = {1: add_column, 2: fill_column}
-    schema.prepare(older_store, tmp_path, readonly=False, version=3, migrations=steps)
+    steps = {schema.VERSION: add_column, schema.VERSION + 1: fill_column}
+    schema.prepare(older_store, tmp_path, readonly=False, version=schema.VERSION + 2, migrations=steps)
     assert older_store.execute("SELECT cluster FROM run").fetchall() == [("h200x8-cluster",)]
-    assert older_store.execute("PRAGMA user_version").fetchone() == (3,)
+    assert older_store.execute("PRAGMA user_version").fetchone() == (schema.VERSION + 2,)
 
 
 def test_a_migration_that_fails_changes_nothing(older_store: sqlite3.Connection, tmp_path: Path) -> None:
@@ -193,16 +195,54 @@ def test_a_migration_that_fails_changes_nothing(older_store: sqlite3.Connection,
         connection.execute("DELETE FROM record")
         raise sqlite3.OperationalError("database or disk is full")
 
+    steps = {schema.VERSION: add_column, schema.VERSION + 1: fail}
     with pytest.raises(sqlite3.OperationalError):
-        schema.prepare(older_store, tmp_path, readonly=False, version=3, migrations={1: add_column, 2: fail})
+        schema.prepare(older_store, tmp_path, readonly=False, version=schema.VERSION + 2, migrations=steps)
     older_store.close()
     with Store.open(tmp_path / "store.db") as store:
         assert len(store.records(store.runs()[0].id)) == 11
 
 
-def test_an_older_store_open_for_reading_only_is_not_migrated(older_store: sqlite3.Connection, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="older release .*reading only"):
-        schema.prepare(older_store, tmp_path, readonly=True, version=2, migrations={1: add_column})
+@pytest.fixture
+def first_schema(tmp_path: Path) -> Path:
+    """A store as the release before events wrote it: two attempts of run-A, one of run-B, a snapshot of no run."""
+    path = tmp_path / "first.db"
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "schema-1.db.gz").read_bytes()))
+    return path
+
+
+def test_a_store_of_the_first_schema_opens_with_all_that_it_holds_and_takes_events(first_schema: Path) -> None:
+    with Store.open(first_schema) as store:
+        rows = store.runs()
+        assert [str(row) for row in rows] == ["run-A#1", "run-A#2", "run-B#1"]
+        assert [(row.good, row.service) for row in rows] == [(False, False), (True, False), (False, False)]
+        assert [len(store.records(row.id)) for row in rows] == [11, 13, 2]
+        assert len([store.snapshot(row.id) for row in store.snapshots()]) == 5
+        store.add_events([event := Event(new_id(), "h200x8", 1, 2, "boot", "host")])
+        assert store.events() == (event,)
+        whole_run(store)
+
+
+def test_a_store_brought_up_has_the_tables_of_a_new_one(first_schema: Path, tmp_path: Path) -> None:
+    def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
+        with Store.open(path) as store:
+            connection = store._database.connection()
+            names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master ORDER BY name")]
+            told = ("table_xinfo", "index_list", "index_xinfo", "foreign_key_list")
+            return {
+                f"{name} {pragma}": connection.execute(f"PRAGMA {pragma}({name})").fetchall()
+                for name in names
+                for pragma in told
+            }
+
+    assert tables(first_schema) == tables(tmp_path / "new.db")
+
+
+def test_an_older_store_open_for_reading_only_is_not_migrated(first_schema: Path) -> None:
+    before = first_schema.read_bytes()
+    with pytest.raises(StoreError, match=r"older release .schema 1, now 2. .*reading only: run any writing command"):
+        Store.open(first_schema, readonly=True)
+    assert first_schema.read_bytes() == before
 
 
 def test_reading_needs_a_store_and_makes_none(tmp_path: Path) -> None:
