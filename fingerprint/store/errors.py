@@ -10,6 +10,10 @@ class StoreError(Trouble):
     """The store, a reference or a file to import is of no use as it is; the text says why and what to do."""
 
 
+class Unusable(StoreError):
+    """The file itself cannot be read or written now, or not by this release."""
+
+
 class NoStore(StoreError):
     """There is nothing to read yet: the file is missing or was never filled."""
 
@@ -32,20 +36,20 @@ class Damaged(Exception):
     """A row is missing, or not what was written."""
 
 
-def unreadable(error: Exception, path: Path) -> StoreError:
+def unreadable(error: Exception, path: Path) -> Unusable:
     """The sentence for what stands in a row of the store at `path`."""
-    return StoreError(f"{path} holds what this release cannot read ({error}): upgrade fingerprint, or put back a copy")
+    return Unusable(f"{path} holds what this release cannot read ({error}): upgrade fingerprint, or put back a copy")
 
 
-def explained(error: Exception, path: Path) -> StoreError:
+def explained(error: Exception, path: Path) -> Unusable:
     """The sentence for an error of SQLite or of the kernel about the store at `path`."""
     text = str(error)
     if "disk I/O" in text and _is_full(path):
         text = "disk is full"
     for part, sentence in _SENTENCES:
         if part.lower() in text.lower():
-            return StoreError(sentence.format(path=path))
-    return StoreError(f"{path} cannot be used ({text}): let FINGERPRINT_STORE name another file")
+            return Unusable(sentence.format(path=path))
+    return Unusable(f"{path} cannot be used ({text}): let FINGERPRINT_STORE name another file")
 
 
 def _is_full(path: Path) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 
 from fingerprint.runs.record import AnyRecord, Opened
 from fingerprint.sections import Blob
+from fingerprint.snapshot import Snapshot
 from fingerprint.store import blobs, runs, snapshots
 from fingerprint.store.bundle import EXPORT, Entry, Export, StoredRun, StoredSnapshot
 from fingerprint.store.errors import StoreError
@@ -34,6 +35,12 @@ def export(connection: "Connection", run_ids: Iterable[str], snapshot_ids: Itera
     return Export(EXPORT, __version__, tuple(taken), stored, tuple(kept.values()))
 
 
+def of_snapshot(snapshot: Snapshot) -> Export:
+    """One that may be in no store."""
+    blobs_of = {blobs.address(it.lasting): it.lasting for it in snapshot.readings.values() if it.lasting is not None}
+    return Export(EXPORT, __version__, (), (_hollow(StoredSnapshot.of(snapshot)),), tuple(blobs_of.values()))
+
+
 def take_in(connection: "Connection", bundle: Export, name: str | None, origin: str) -> Imported:
     """Enters a bundle whose readings are whole. What is there already is left; a run gets the records it lacks.
 
@@ -58,6 +65,10 @@ def _snapshot(connection: "Connection", snapshot_id: str, kept: dict[blobs.Addre
         if reading.lasting is not None:
             kept[blobs.address(reading.lasting)] = reading.lasting
     stored = StoredSnapshot.of(snapshot, snapshots.seen_until_of(connection, snapshot_id))
+    return _hollow(stored)
+
+
+def _hollow(stored: StoredSnapshot) -> StoredSnapshot:
     entries = tuple(Entry(entry.area, entry.target, hollow(entry.reading)) for entry in stored.readings)
     return msgspec.structs.replace(stored, readings=entries)
 

@@ -1,0 +1,97 @@
+"""The application: routes, errors in one form, and the OpenAPI document."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from fingerprint.explain.contract import Diff
+from fingerprint.gate.contract import Verdict
+from fingerprint.gate.policy import PolicyError
+from fingerprint.service.api.answers import Unprocessable
+from fingerprint.service.api.asked import Health
+from fingerprint.service.api.guard import Counts
+from fingerprint.service.api.heavy import Lines
+from fingerprint.service.api.kept import Computed
+from fingerprint.service.api.models import Refused
+from fingerprint.service.api.routes import comparing, events, itself, runs, snapshots
+from fingerprint.store.errors import Unusable
+from fingerprint.store.events import Event
+from fingerprint.trouble import Trouble
+from fingerprint.version import __version__
+
+if TYPE_CHECKING:
+    from fingerprint.service.api.asked import Service
+
+CONTRACTS = (Diff, Verdict, Event, Health)
+"""Described by their own docstrings, as `fingerprint schema` does."""
+
+
+def application(service: "Service", counts: Counts) -> FastAPI:
+    app = FastAPI(
+        title="fingerprint", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False,
+        responses={status: {"model": Refused, "description": says} for status, says in REFUSALS.items()},
+    )  # fmt: skip
+    app.state.service, app.state.counts = service, counts
+    app.state.lines, app.state.kept = Lines(), Computed()
+    for part in (snapshots, runs, comparing, events, itself):
+        app.include_router(part.router)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(Trouble, _of_trouble)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # as FastAPI's own pages tell to extend it
+    return app
+
+
+REFUSALS = {
+    400: "It is no request.",
+    401: "On TCP: the token is missing, or another.",
+    404: "There is no such thing.",
+    409: "It cannot be done as things stand.",
+    413: "It is too large.",
+    422: "It means nothing.",
+    503: "The service cannot do it now.",
+}
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI 3.1, with the contracts among its schemas. Made once."""
+    if app.openapi_schema is None:
+        told = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
+        _, parts = msgspec.json.schema_components(CONTRACTS, ref_template="#/components/schemas/{name}")
+        told["components"]["schemas"].update(parts)
+        app.openapi_schema = told
+    return app.openapi_schema
+
+
+def schema() -> dict[str, Any]:
+    """What GET /openapi.json answers."""
+    return document(application(None, Counts()))  # type: ignore[arg-type]  # nobody asks it
+
+
+async def _of_http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    says = "there is no such page; /openapi.json lists all" if error.detail == "Not Found" else str(error.detail)
+    return JSONResponse({"error": says}, error.status_code, error.headers)
+
+
+async def _of_validation(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first, *more = error.errors()
+    where = ".".join(str(step) for step in first["loc"][1:]) or first["loc"][0]
+    says = f"{where}: {first['msg']}" + (f" (and {len(more)} more)" if more else "")
+    return JSONResponse({"error": says[:1000]}, 422)
+
+
+async def _of_trouble(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, _status(error))
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, Unusable):
+        return 503
+    return 422 if isinstance(error, (PolicyError, Unprocessable)) else 409

@@ -1,0 +1,92 @@
+"""Runs that the service keeps, and those that are bracketed against a server that runs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from fingerprint.documents import of_found, of_row
+from fingerprint.metrics.given import given_metric
+from fingerprint.metrics.metric import Metric
+from fingerprint.service.api.answers import (
+    Asked,
+    Ref,
+    Unprocessable,
+    document_as,
+    found,
+    found_run,
+    object_as,
+    written,
+)
+from fingerprint.service.api.heavy import Comparisons
+from fingerprint.service.api.models import Added, Begin, Metrics, SentMetric
+from fingerprint.store import FoundRun
+from fingerprint.store.errors import StoreError
+from fingerprint.trouble import Trouble
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
+RUN = "As `fingerprint runs --format json` lists it"
+Word = Annotated[str | None, Query(min_length=1, max_length=200)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="The newest this many.")]
+
+
+@router.get("", response_class=Response, responses=object_as(RUN))
+def listed(
+    service: Asked, name: Word = None, benchmark: Word = None, good: bool | None = None, limit: Limit = 100
+) -> Response:
+    """Runs, the newest last."""
+    rows = service.store().runs(name=name, benchmark=benchmark, good=good, limit=limit)
+    return written({"runs": [of_row(row) for row in rows]})
+
+
+@router.post("", status_code=201, response_class=Response, responses=object_as(RUN, 201))
+def begun(service: Asked, asked: Begin) -> Response:
+    """Begins a run of a server that runs already; it goes on until `end`."""
+    if bool(asked.pid) == bool(asked.port):
+        raise Unprocessable("say which server is meant: either pid or port")
+    row = service.begin(
+        asked.name, pid=asked.pid or None, port=asked.port or None, benchmark=asked.benchmark,
+        workload=asked.workload, vary=asked.vary,
+    )  # fmt: skip
+    return written(of_row(row), 201)
+
+
+@router.get("/{ref}", response_class=Response, responses=document_as("fingerprint.run/1"))
+async def shown(service: Asked, line: Comparisons, ref: Ref) -> Response:
+    """The last attempt of a run, or a snapshot by its id (fingerprint.snapshot/1)."""
+    return await line.run(lambda: written(of_found(found(service, ref))))
+
+
+@router.get("/{ref}/export", response_class=Response, responses=document_as("fingerprint.export/1"))
+async def exported(service: Asked, line: Comparisons, ref: Ref) -> Response:
+    """All attempts, with what they refer to; or a snapshot. `fingerprint import` takes it in elsewhere."""
+    return await line.run(lambda: Response(_export(service, ref), media_type="application/json"))
+
+
+def _export(service: Asked, ref: str) -> bytes:
+    it = found(service, ref)
+    runs = [row.id for row in it.attempts] if isinstance(it, FoundRun) else []
+    return it.store.export(runs, [] if isinstance(it, FoundRun) else [it.id])
+
+
+@router.post("/{ref}/end", response_class=Response, responses=object_as(RUN))
+def ended(service: Asked, ref: Ref) -> Response:
+    """Ends a run that was begun."""
+    return written(of_row(service.end(found_run(service, ref).latest.id)))
+
+
+@router.post("/{ref}/metrics", response_model=Added)
+def measured(service: Asked, ref: Ref, sent: Metrics) -> Added:
+    """Adds metrics to a run, while it goes on or later. One that is given again replaces the former values."""
+    metrics = [_metric(one) for one in sent.metrics]
+    service.metric(found_run(service, ref).latest.id, *metrics)
+    return Added(added=len(metrics))
+
+
+def _metric(sent: SentMetric) -> Metric:
+    try:
+        return given_metric(sent.name, sent.values, sent.unit, sent.better, "series" if sent.series else "repeats")
+    except StoreError:
+        raise
+    except Trouble as trouble:
+        raise Unprocessable(str(trouble)) from None

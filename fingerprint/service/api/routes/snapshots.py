@@ -1,0 +1,61 @@
+"""The host: as it was read last, or now."""
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, HTTPException, Query
+from msgspec.structs import replace
+from starlette.responses import Response
+
+from fingerprint.documents import of_snapshot
+from fingerprint.service.api.answers import Asked, document_as, written
+from fingerprint.service.api.asked import Service
+from fingerprint.service.api.heavy import Snapshots
+from fingerprint.snapshot import Snapshot
+from fingerprint.store.transfer import of_snapshot as exported
+from probes.kit.probe import areas as all_areas
+
+router = APIRouter(prefix="/v1", tags=["host"])
+Areas = Annotated[tuple[str, ...], Query(max_length=100, description="Of these areas alone.")]
+Form = Annotated[
+    Literal["document", "export"], Query(description="As `snapshot --format json` prints it, or for another store.")
+]
+
+
+@router.get("/snapshot", response_class=Response, responses=document_as("fingerprint.snapshot/1"))
+def newest(service: Asked, areas: Areas = (), form: Form = "document") -> Response:
+    """The newest snapshot. Each section tells its outcome."""
+    _check(areas)
+    snapshot = service.newest()
+    if snapshot is None:
+        raise HTTPException(503, "the host has not been read yet: ask again in some seconds")
+    return _answer(snapshot, areas, form)
+
+
+@router.post("/snapshot", response_class=Response, responses=document_as("fingerprint.snapshot/1"))
+async def taken(service: Asked, line: Snapshots, areas: Areas = (), form: Form = "document") -> Response:
+    """A snapshot of now. Who asks while one is taken for somebody else is given one that began later."""
+    _check(areas)
+    asked_at = time.time_ns()
+    return await line.run(lambda: _answer(_taken(service, areas, asked_at), areas, form))
+
+
+def _taken(service: Service, areas: Sequence[str], asked_at: int) -> Snapshot:
+    newest = service.newest()
+    if newest and newest.taken_at >= asked_at and not areas:
+        return newest
+    return service.take(areas)
+
+
+def _check(areas: Sequence[str]) -> None:
+    for area in areas:
+        if area not in all_areas():
+            raise HTTPException(404, f"there is no area '{area[:100]}': there are {', '.join(all_areas())}")
+
+
+def _answer(snapshot: Snapshot, areas: Sequence[str], form: str) -> Response:
+    if areas:
+        kept = {key: reading for key, reading in snapshot.readings.items() if key.area in areas}
+        snapshot = replace(snapshot, readings=kept)
+    return written(of_snapshot(snapshot) if form == "document" else exported(snapshot))
