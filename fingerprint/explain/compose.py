@@ -20,7 +20,7 @@ from fingerprint.explain.found import found as found_in_one
 from fingerprint.explain.found import with_evidence
 from fingerprint.explain.held_up import held_against as apart_from_others
 from fingerprint.explain.held_up import held_up, then_next, told_first
-from fingerprint.explain.in_force import kept
+from fingerprint.explain.in_force import as_read
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
@@ -136,7 +136,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
 
 def _rank(found: _Found, metrics: Sequence[MetricChange], a: Subject, b: Subject) -> tuple[Ranked, ...]:
     changes = found.apart.changes
-    return rank(changes, found.grown, found.seen, metrics, circumstances(a, b), kept(a, b, changes))
+    return rank(changes, found.grown, found.seen, metrics, circumstances(a, b), as_read(a, b, changes))
 
 
 def _suspects(found: _Found, ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Suspect, ...]:

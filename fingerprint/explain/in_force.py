@@ -6,11 +6,11 @@ always in force.
 """
 
 from collections.abc import Iterator, Mapping, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from fingerprint.diff.changes import Changes, Folded
+from fingerprint.diff.changes import Change, Changes, Folded
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.record import Attached
 from fingerprint.snapshot import Key
@@ -24,17 +24,45 @@ READ_AT_START = (
     "process/*/program/sha256",
     "process/*/git/**",
 )
+TELLING = ("libraries", "nccl")
+"""Areas that tell what was written since the process started."""
 NOT_IN_FORCE = "not in force"
 """The part of the score."""
 LESS = -0.3
-WHY = "the process started before it and was not started again: it has what it read then"
+RAN_ON = "the process started before it and was not started again: it has what it read then"
+RAN_BEFORE = "in {} it was written after the process had started, which has what it read then"
 _BY_EXEC = ("program/path", "interpreter/path", "operands", "argv0")
 """What another program in the place of the first has otherwise: that has read its files itself."""
 _GLOBS = tuple(map(parse_glob, READ_AT_START))
 
 
-def kept(a: Subject, b: Subject, changes: Changes) -> frozenset[str]:
-    """Targets whose process is the same one in both runs, and runs the same program."""
+class AsRead(NamedTuple):
+    """kept: targets whose process was the same one in both runs, and ran the same program. since: by run, of sections,
+    what was written after their process had started."""
+
+    kept: Set[str] = frozenset()
+    since: Mapping[str, Mapping[Key, tuple[str, ...]]] = {}
+
+    def why_not(self, change: Folded) -> str:
+        """Why a process does not have this; empty where it may, or another of several does."""
+        whys = [self._why_not(one) for one in change.changes]
+        return whys[0] if all(whys) else ""
+
+    def _why_not(self, change: Change) -> str:
+        if change.key.target in self.kept and any(glob.matches(change.path) for glob in _GLOBS):
+            return RAN_ON
+        name, key = "/".join(change.names[:2]), change.key
+        return next((RAN_BEFORE.format(run) for run, told in self.since.items() if name in told.get(key, ())), "")
+
+
+NOTHING = AsRead()
+
+
+def as_read(a: Subject, b: Subject, changes: Changes) -> AsRead:
+    return AsRead(_kept(a, b, changes), {side.name: dict(_written_since(side)) for side in (a, b)})
+
+
+def _kept(a: Subject, b: Subject, changes: Changes) -> frozenset[str]:
     if not _same_servers(a, b):
         return frozenset()
     began = [dict(_began(side)) for side in (a, b)]
@@ -57,23 +85,28 @@ def _servers(side: Subject) -> Set[tuple[str, Attached]]:
     return {(opened.opener.boot_id, server) for server in opened.attached} if opened else set()
 
 
-class _Process(msgspec.Struct, frozen=True):
-    """started: a number, or a gap as it is stored."""
+class _Volatile(msgspec.Struct, frozen=True):
+    """Values, or gaps as they are stored."""
 
     started: Any = None
+    written_since: Any = None
 
 
 def _began(side: Subject) -> Iterator[tuple[str, int]]:
     """Of each process that was read, in ticks since boot."""
-    decoder = msgspec.json.Decoder(_Process)
-    sections: Mapping[Key, Any] = side.state.sections
-    for key, standing in sections.items():
-        if key.area == "process" and standing.volatile:
-            started = decoder.decode(standing.volatile).started
-            if isinstance(started, int):
-                yield key.target, started
+    for key, told in _told(side, ("process",)):
+        if isinstance(told.started, int):
+            yield key.target, told.started
 
 
-def is_in_force(change: Folded, kept: Set[str]) -> bool:
-    """kept: see `kept`."""
-    return not all(one.key.target in kept and any(glob.matches(one.path) for glob in _GLOBS) for one in change.changes)
+def _written_since(side: Subject) -> Iterator[tuple[Key, tuple[str, ...]]]:
+    for key, told in _told(side, TELLING):
+        if isinstance(told.written_since, list):
+            yield key, tuple(told.written_since)
+
+
+def _told(side: Subject, areas: tuple[str, ...]) -> Iterator[tuple[Key, _Volatile]]:
+    decoder = msgspec.json.Decoder(_Volatile)
+    for key, standing in side.state.sections.items():
+        if key.area in areas:
+            yield key, decoder.decode(standing.volatile)

@@ -2,7 +2,7 @@
 whether that was seen at work, and what speaks against it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
-from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, WHY, is_in_force
+from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
@@ -59,15 +59,15 @@ def rank(
     seen: Sequence[Observed],
     metrics: Sequence[MetricChange] = (),
     around: Circumstances = UNKNOWN,
-    kept: Set[str] = frozenset(),
+    as_read: AsRead = NOTHING,
 ) -> tuple[Ranked, ...]:
-    """kept: targets whose process was the same one in both runs.
+    """as_read: what processes have in place of what is there now.
 
     Undeclared changes that lead and are no context, and counters of trouble that are evidence of none of these; the
     most suspicious first."""
     metric = subject_of(metrics)
     stream = against_the_stream(changes.changes)
-    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, kept)
+    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, as_read)
     followers = _followers(changes.changes)
     leading = [change for change in changes.changes if change.follows is None and change.first.leads]
     suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
@@ -85,7 +85,7 @@ class _About(NamedTuple):
     seen: Mapping[str, Observed]
     around: Circumstances
     stream: Mapping[str, str]
-    kept: Set[str]
+    as_read: AsRead
 
     @property
     def ended(self) -> bool:
@@ -121,7 +121,7 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     brings = [led for follower in followers if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
     parts = weights(Case(change, way, limits, signs, most, brings, bool(says)), about.metric, about.around)
-    parts = parts if is_in_force(change, about.kept) else {**parts, NOT_IN_FORCE: LESS}
+    parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     likelihood = _likelihood(way, evidence, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
@@ -136,8 +136,8 @@ def _at_work(follower: Folded, about: _About) -> Reach | None:
 
 def _beside_the_point(change: Folded, way: Reach, about: _About) -> Iterable[Evidence]:
     around = about.around
-    if not is_in_force(change, about.kept):
-        yield Evidence(fact=change.text, a=None, b=None, says=WHY)
+    if not_in_force := about.as_read.why_not(change):
+        yield Evidence(fact=change.text, a=None, b=None, says=not_in_force)
     elif why := unread_by(change.first.path, way.rules, around):
         yield Evidence(fact=change.text, a=None, b=None, says=why)
     elif areas := looked_through(way.rules, change.first.key.target, around):

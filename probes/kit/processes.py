@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 
+_THREADS = 8
+"""That are asked, those of the lowest numbers: mostly the oldest."""
 TICKS = 100
 """Clock ticks a second, in which `stat` counts times: USER_HZ is 100 on every architecture that serves."""
 
@@ -49,9 +51,28 @@ def stat_of(text: str) -> Stat:
 
 def began(host: Host, pid: int) -> Seen[int]:
     """When the process was forked, in ns since 1970, to a second or two."""
+    return _since_1970(host, then(stat(host, pid), lambda seen: seen.started))
+
+
+def _since_1970(host: Host, since: Seen[int]) -> Seen[int]:
+    """since: in ticks since boot."""
     boot = then(host.matching("/proc/stat", r"^btime (\d+)$"), lambda found: int(found[0]))
-    since = then(stat(host, pid), lambda seen: seen.started)
     return then(boot, lambda seconds: then(since, lambda ticks: seconds * 10**9 + ticks * (10**9 // TICKS)))
+
+
+def ran(host: Host, pid: int) -> Seen[int]:
+    """A time by which the process ran the program that it runs now, in ns since 1970, to a second or two: exec ends all
+    threads but the first (execve(2)), so that each other one was started since. A start script that installs packages
+    before it becomes the server began long before."""
+    threads = then(host.names(f"/proc/{pid}/task"), lambda names: sorted(int(n) for n in names if int(n) != pid))
+    seen = then(
+        threads, lambda tids: [then(host.text(f"/proc/{pid}/task/{tid}/stat"), stat_of) for tid in tids[:_THREADS]]
+    )
+    ticks = then(seen, lambda all_: min((one.started for one in all_ if not isinstance(one, Gap)), default=None))
+    since = then(
+        ticks, lambda at: Gap("not_observable", "it has one thread: nothing tells since when") if at is None else at
+    )
+    return _since_1970(host, since)
 
 
 class Parents:

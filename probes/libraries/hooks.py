@@ -15,10 +15,11 @@ _CUSTOMISATIONS = ("sitecustomize", "usercustomize")
 
 
 class Path(NamedTuple):
-    """The whole import path, with the names in each folder that could be listed."""
+    """The whole import path, with the names in each folder that could be listed. places: of the hooks, by name."""
 
     folders: Mapping[Folder, tuple[str, ...]]
     hooks: Mapping[str, Hook]
+    places: Mapping[str, str]
 
 
 def path(host: Host, before: Iterable[Folder]) -> Path:
@@ -26,7 +27,7 @@ def path(host: Host, before: Iterable[Folder]) -> Path:
     search = _Search(host)
     for folder in before:
         search.add(folder)
-    return Path(search.folders, search.hooks)
+    return Path(search.folders, search.hooks, search.places)
 
 
 class _Search:
@@ -34,6 +35,7 @@ class _Search:
         self._host = host
         self.folders: dict[Folder, tuple[str, ...]] = {}
         self.hooks: dict[str, Hook] = {}
+        self.places: dict[str, str] = {}
         self._known: set[str] = set()
 
     def add(self, folder: Folder) -> None:
@@ -53,7 +55,9 @@ class _Search:
         adds = then(lines, lambda all_: tuple(line for line in all_ if self._is_there(folder, line)))
         runs = then(lines, lambda all_: tuple(self._told(line) for line in all_ if _is_code(line)))
         maps = then(lines, lambda all_: self._mapped(folder, all_))
-        self.hooks[self._key(name)] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs, maps=maps)
+        key = self._key(name)
+        self.places[key] = place
+        self.hooks[key] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs, maps=maps)
         for line in () if isinstance(adds, Gap) else adds:
             self.add(Folder(absolute(line, folder.path), "added"))
 

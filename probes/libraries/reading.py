@@ -1,11 +1,13 @@
 """The environment of one process, from its import path to the files of its packages."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.facts import Gap, Map, Seen, seen_or, then
+from probes.kit.filepaths import absolute
 from probes.kit.host import Host
 from probes.kit.processes import family
+from probes.kit.written import written_since
 from probes.libraries.distributions import Distribution, distributions
 from probes.libraries.engines import engines
 from probes.libraries.finders import imported_from
@@ -13,7 +15,7 @@ from probes.libraries.hooks import Path, customisations, path
 from probes.libraries.imports import Folder, Python, python, started
 from probes.libraries.origins import Origins
 from probes.libraries.record import Checker, Record, Rows, record
-from probes.libraries.sections import Libraries, Modified, Package
+from probes.libraries.sections import Customisation, Libraries, Modified, Package
 from probes.libraries.watched import is_watched
 
 MOST_BELOW = 64
@@ -29,13 +31,14 @@ def libraries(host: Host, pid: int) -> Libraries:
     told = python(files, how)
     if isinstance(told.folders, Gap):
         return _nothing(told.prefix, told.folders)
-    return _of(files, told, told.folders, partial(_variables, host, pid, how.names))
+    names, written = partial(_variables, host, pid, how.names), partial(written_since, host, pid, files)
+    return _of(files, told, told.folders, names, written)
 
 
 def _nothing(environment: Seen[str], why: Gap) -> Libraries:
     return Libraries(
         environment=environment, python=why, folders=why, packages=why, origins=why, shadowed=why, hooks=why,
-        customisations=why, engines=why,
+        customisations=why, engines=why, written_since=why,
     )  # fmt: skip
 
 
@@ -50,7 +53,13 @@ def _variables(host: Host, pid: int, own: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _of(host: Host, told: Python, before: Sequence[Folder], variables: Callable[[], Iterable[str]]) -> Libraries:
+def _of(
+    host: Host,
+    told: Python,
+    before: Sequence[Folder],
+    variables: Callable[[], Iterable[str]],
+    written: Callable[[Iterable[tuple[str, str]]], Seen[tuple[str, ...]]],
+) -> Libraries:
     searched = path(host, before)
     found = distributions(host, searched.folders)
     first = {name: same[0] for name, same in sorted(found.items())}
@@ -58,17 +67,36 @@ def _of(host: Host, told: Python, before: Sequence[Folder], variables: Callable[
     came = Origins(host)
     origins = {name: came.of(one) for name, one in first.items()}
     below = partial(_below, told.prefix)
+    packages = {name: _package(host, checker, one) for name, one in first.items()}
+    run_first = customisations(host, tuple(searched.folders), below)
     return Libraries(
         environment=told.prefix,
         python=told.version,
         folders=told.untold or tuple(below(folder.path) for folder in searched.folders),
-        packages=Map({name: _package(host, checker, one) for name, one in first.items()}),
+        packages=Map(packages),
         origins=Map({name: one for name, one in origins.items() if one}),
         shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),
         hooks=Map(searched.hooks),
-        customisations=customisations(host, tuple(searched.folders), below),
+        customisations=run_first,
         engines=engines(host, variables, _holding(searched), origins),
+        written_since=written((*_of_packages(first, packages), *_of_hooks(searched, run_first, told.prefix))),
     )
+
+
+def _of_packages(found: Mapping[str, Distribution], packages: Mapping[str, Package]) -> Iterator[tuple[str, str]]:
+    """RECORD, which installers write last, and what was edited since."""
+    for name, package in packages.items():
+        yield f"packages/{name}", f"{found[name].info}/RECORD"
+        edited = package.modified.files
+        for file in () if isinstance(edited, Gap) else edited:
+            yield f"packages/{name}", f"{found[name].folder.path}/{file}"
+
+
+def _of_hooks(searched: Path, run_first: Map[Customisation], prefix: Seen[str]) -> Iterator[tuple[str, str]]:
+    for name, place in searched.places.items():
+        yield f"hooks/{name}", place
+    for name, one in run_first.items.items():
+        yield f"customisations/{name}", absolute(seen_or(one.path, ""), seen_or(prefix, "/"))
 
 
 def _holding(searched: Path) -> dict[str, tuple[str, ...]]:

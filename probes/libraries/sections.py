@@ -2,7 +2,7 @@
 
 from typing import Union
 
-from probes.kit.facts import Map, Redacted, Section, Seen, config
+from probes.kit.facts import Map, Redacted, Section, Seen, config, telemetry
 
 Text = Union[str, Redacted]
 
@@ -196,4 +196,9 @@ class Libraries(Section):
         "Engines whose source tells which variables they read",
         "the distributions vllm, sglang and lmdeploy",
         follows=("libraries/*/packages",),
+    )
+    written_since: Seen[tuple[str, ...]] = telemetry(
+        "The process has what was there before: what was changed beneath it is in force once it is started again",
+        "mtime of RECORD, of files that differ from it, of .pth files and customisations, against field 22 of "
+        "/proc/PID/task/TID/stat and a minute",
     )

@@ -11,6 +11,7 @@ from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.parse import fields
+from probes.kit.written import written_since
 from probes.nccl.known import unknown
 from probes.nccl.log import told
 from probes.nccl.sections import File, Log, Nccl
@@ -43,7 +44,13 @@ def nccl(host: Host, pid: int) -> Nccl:
         unknown=then(found.values, lambda values: unknown(host, files, pid, values.items)),
         files=named,
         log=_log(host, files, pid, found, cwd),
+        written_since=then(named, lambda told: written_since(host, pid, files, _places(told.items, cwd))),
     )
+
+
+def _places(named: Mapping[str, File], cwd: str) -> Iterator[tuple[str, str]]:
+    for name, file in named.items():
+        yield f"files/{name}", posixpath.join(cwd, seen_or(file.path, ""))
 
 
 def _files(files: Host, found: Variables, cwd: str) -> Iterator[tuple[str, File]]:

@@ -2,7 +2,7 @@
 
 from typing import Union
 
-from probes.kit.facts import Map, Redacted, Section, Seen, config, state
+from probes.kit.facts import Map, Redacted, Section, Seen, config, state, telemetry
 
 Text = Union[str, Redacted]
 
@@ -203,3 +203,7 @@ class Nccl(Section):
         follows=("nccl/*/variables/*", *_OWN),
     )
     log: Log = Log()
+    written_since: Seen[tuple[str, ...]] = telemetry(
+        "The process has what was there before: what was changed beneath it is in force once it is started again",
+        "mtime of the files against field 22 of /proc/PID/task/TID/stat and a minute",
+    )

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from fingerprint.explain.in_force import WHY
+from fingerprint.explain.in_force import RAN_BEFORE, RAN_ON
+from probes.kit.written import STARTING
 from tests.e2e.conftest import Cli
 from tests.probes.children import running
 from tests.probes.environments import NO_VARIABLES, Environment
 
+THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); time.sleep(60)"
 NOT_BEFORE = "Start the server again: until then"
 
 
@@ -23,7 +25,7 @@ class Server:
         self.folder = folder
         self.venv = Environment(folder / "venv")
         self.venv.install("torch", "2.9.0", {"torch/nn.py": "a = 1\n"}, INSTALLER="pip\n")
-        (folder / "serve.py").write_text("import time; time.sleep(60)\n")
+        (folder / "serve.py").write_text(THREADED)
         (folder / "nccl.conf").write_text("NCCL_ALGO=Ring\n")
         (folder / "model").mkdir()
         (folder / "model" / "config.json").write_text('{"layers": 1}')
@@ -50,7 +52,7 @@ def add_a_hook(server: Server) -> None:
 
 
 def edit_the_script(server: Server) -> None:
-    (server.folder / "serve.py").write_text("import time; time.sleep(61)\n")
+    (server.folder / "serve.py").write_text(THREADED + "\n")
 
 
 def edit_what_nccl_reads(server: Server) -> None:
@@ -80,16 +82,42 @@ def test_a_server_that_runs_on_does_not_have_what_was_changed_and_one_that_was_s
         suspect["facts"][0] for suspect in running_on["suspects"]
     }
     assert running_on["suspects"]
-    assert all(WHY in says(suspect) and suspect["likelihood"] == "unlikely" for suspect in running_on["suspects"])
+    assert all(RAN_ON in says(suspect) and suspect["likelihood"] == "unlikely" for suspect in running_on["suspects"])
     assert running_on["next"][0].startswith(NOT_BEFORE)
-    assert [WHY for suspect in again["suspects"] if WHY in says(suspect)] == []
+    assert [RAN_ON for suspect in again["suspects"] if RAN_ON in says(suspect)] == []
     assert not again["next"][0].startswith(NOT_BEFORE)
     told = " ".join(fingerprint("diff", "a", "b", status=1).stdout.split())
-    assert f"against {WHY}" in told
+    assert f"against {RAN_ON}" in told
 
 
 def says(suspect: dict[str, Any]) -> list[str]:
     return [evidence["says"] for evidence in suspect["against"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "file"),
+    [
+        (patch_a_package, "venv/lib/*/site-packages/torch/nn.py"),
+        (add_a_hook, "venv/lib/*/site-packages/tracer.pth"),
+        (edit_what_nccl_reads, "nccl.conf"),
+    ],
+)
+def test_what_was_written_after_a_server_had_started_anew_it_does_not_have_either(
+    change: Callable[[Server], None], file: str, fingerprint: Cli, server: Server
+) -> None:
+    with server.serving() as pid:
+        attach(fingerprint, "a", pid)
+    change(server)
+    with server.serving() as pid:
+        attach(fingerprint, "b", pid)
+        [path] = server.folder.glob(file)
+        later = path.stat().st_mtime_ns + 2 * STARTING
+        os.utime(path, ns=(later, later))
+        attach(fingerprint, "c", pid)
+    [in_force], [written_since] = (fingerprint.diff("a", name, status=1)["suspects"] for name in "bc")
+    assert in_force["facts"] == written_since["facts"]
+    assert says(in_force) == []
+    assert (says(written_since), written_since["likelihood"]) == ([RAN_BEFORE.format("c")], "unlikely")
 
 
 def test_what_the_kernel_changes_in_a_process_that_runs_on_is_in_force_and_comes_first(
@@ -101,5 +129,5 @@ def test_what_the_kernel_changes_in_a_process_that_runs_on_is_in_force_and_comes
         os.setpriority(os.PRIO_PROCESS, pid, 5)
         attach(fingerprint, "b", pid)
     first, second = fingerprint.diff("a", "b", status=1)["suspects"]
-    assert (first["facts"], WHY in says(first)) == (["process/main/nice"], False)
-    assert (second["facts"], says(second)) == (["libraries/main/packages/torch/modified/digest"], [WHY])
+    assert (first["facts"], RAN_ON in says(first)) == (["process/main/nice"], False)
+    assert (second["facts"], says(second)) == (["libraries/main/packages/torch/modified/digest"], [RAN_ON])

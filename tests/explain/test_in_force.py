@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fingerprint.diff.compare import compare
-from fingerprint.explain.in_force import is_in_force, kept
+from fingerprint.explain.in_force import as_read
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.record import Attached
 from probes.process import Process
@@ -27,7 +27,7 @@ def in_force(a: Subject, b: Subject) -> bool:
     """Of the commit that changed."""
     changes = compare(a.state, b.state)
     [commit] = [change for change in changes.changes if change.text == "process/main/git/commit"]
-    return is_in_force(commit, kept(a, b, changes))
+    return not as_read(a, b, changes).why_not(commit)
 
 
 def test_a_commit_that_came_while_the_process_ran_on_is_not_in_force() -> None:
