@@ -29,12 +29,14 @@ class Job(NamedTuple):
 
 def next_due(seconds: float, last: float | None, now: float) -> float | None:
     """When a job is due next, in seconds since 1970: at once if it never ran, then at the round multiples of its
-    distance (a minutely job on the minute). What has passed meanwhile is skipped. None: never again."""
+    distance (a minutely job on the minute), to the millisecond. What has passed meanwhile is skipped. None: never
+    again."""
     if last is None:
         return now
     if not seconds:
         return None
-    return (max(last, now - seconds) // seconds + 1) * seconds
+    every, before = round(seconds * 1000), round(max(last, now - seconds) * 1000)
+    return (before // every + 1) * every / 1000
 
 
 def due(jobs: Sequence[Job], last: dict[str, float], now: float) -> list[Job]:

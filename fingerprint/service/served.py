@@ -11,9 +11,11 @@ from fingerprint.runs.beside import Rates
 from fingerprint.runs.ray import with_workers
 from fingerprint.runs.record import Ending
 from fingerprint.runs.recording import Means
+from fingerprint.runs.serving import Serving
 from fingerprint.runs.watch import stepped
 from fingerprint.service.watching import Looked, Seen
 from fingerprint.store import Journal
+from fingerprint.trouble import Trouble
 from probes.kit.facts import seen_or
 from probes.kit.host import Host
 
@@ -92,15 +94,20 @@ class Served:
 
     def begin(self, asked: Attachment) -> str:
         """The id of a run that somebody asked for; it goes on until `end`, or until its servers are gone. Raises
-        ValueError where a run of this name goes on."""
+        Trouble where a run of this name goes on."""
         if asked.name in self._segments:
-            raise ValueError(f"a run named {asked.name} goes on: end it first, or choose another name")
+            raise Trouble(f"a run named {asked.name} goes on: end it first, or choose another name")
         self._segments[asked.name] = Segment(self._workshop, asked)
         return self._segments[asked.name].run_id
 
-    def end(self, name: str) -> str:
-        """The id of the run that ended. Raises LookupError where none of this name goes on."""
-        return self._close(name)
+    def end(self, name_or_id: str) -> str:
+        """The id of the run that ended. Raises Trouble where none of this name or id goes on; what nobody asked for
+        goes on for as long as it serves."""
+        asked = {name: one for name, one in self._segments.items() if name not in self._servers}
+        found = next((name for name, one in asked.items() if name_or_id in (name, one.run_id)), None)
+        if found is None:
+            raise Trouble(f"no run '{name_or_id}' was begun here and goes on: `fingerprint runs` lists what there is")
+        return self._close(found)
 
     def step(self) -> None:
         """What is due of each run; those whose servers are gone are closed, those that are long go on as another."""
@@ -126,12 +133,12 @@ class Served:
     def _open(self, seen: Seen) -> str:
         name = self._free(seen.server.name)
         self._servers[name] = seen
-        self._segments[name] = Segment(self._workshop, self._attachment(name, seen))
+        self._segments[name] = Segment(self._workshop, self.attachment(name, [seen.server]))
         return self._segments[name].run_id
 
     def _cut(self, name: str) -> str:
         self._segments.pop(name).end()
-        self._segments[name] = Segment(self._workshop, self._attachment(name, self._servers[name]))
+        self._segments[name] = Segment(self._workshop, self.attachment(name, [self._servers[name].server]))
         return self._segments[name].run_id
 
     def _close(self, name: str) -> str:
@@ -147,13 +154,13 @@ class Served:
             found, number = f"{name}+{number}", number + 1
         return found
 
-    def _attachment(self, name: str, seen: Seen) -> Attachment:
+    def attachment(self, name: str, servers: Sequence[Serving]) -> Attachment:
         host = self._workshop.host
-        servers, untold = with_workers(host, [seen.server])
-        words = [word for server in servers for word in seen_or(host.arguments(server.pid), ())]
+        found, untold = with_workers(host, servers)
+        words = [word for server in found for word in seen_or(host.arguments(server.pid), ())]
         return Attachment(
             name=name,
-            servers=servers,
+            servers=found,
             host=self._workshop.host_name,
             benchmark=benchmark_of(words or ["server"]),
             service=True,

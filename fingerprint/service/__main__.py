@@ -1,0 +1,50 @@
+"""fingerprintd: the service, and with `reader` the part of it that has the privileges."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from fingerprint.settings import load
+from fingerprint.trouble import Trouble
+
+USAGE = """\
+usage: fingerprintd [reader [SOCKET]]
+
+Without an argument: reads this host by itself, notices what serves, and answers on its socket.
+reader: reads for it what needs privileges, on a socket of its own.
+Ends with 0 when it was told to (SIGTERM, SIGINT), with 2 where it cannot begin. On SIGHUP it reads its configuration
+again."""
+TROUBLE = 2
+
+
+def main() -> None:
+    sys.exit(_main(sys.argv[1:]))
+
+
+def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] not in ([], ["reader"]) or len(arguments) > 2:
+        told = arguments in (["--help"], ["-h"])
+        print(USAGE, file=sys.stdout if told else sys.stderr)
+        return 0 if told else TROUBLE
+    try:
+        _run(arguments[1:]) if arguments[:1] else _serve()
+    except Trouble as trouble:
+        print(f"fingerprintd: {trouble}", file=sys.stderr)  # noqa: T201
+        return TROUBLE
+    return 0
+
+
+def _run(path: Sequence[str]) -> None:
+    from fingerprint.service.reading import run
+
+    run(lambda: load(os.environ), os.environ, path="".join(path))
+
+
+def _serve() -> None:
+    from fingerprint.service.main import serve
+
+    serve(os.environ)
+
+
+if __name__ == "__main__":
+    main()

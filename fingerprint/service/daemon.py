@@ -1,0 +1,301 @@
+"""The service: rounds, what serves, events, and what the API asks of them."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from msgspec.structs import replace
+
+from fingerprint.areas import host_areas, names_of_host, probes_of
+from fingerprint.metrics import Metric
+from fingerprint.reader import Reader
+from fingerprint.runs.record import Measured
+from fingerprint.runs.recording import Means
+from fingerprint.runs.serving import NotFound, by_pid, by_port
+from fingerprint.service.api.asked import Area, Health
+from fingerprint.service.broadcast import Broadcast
+from fingerprint.service.changes import Changes
+from fingerprint.service.clocks import Clocks, clocks, jumps
+from fingerprint.service.happened import of_change, of_jump, of_server, of_trouble
+from fingerprint.service.outbox import Outbox
+from fingerprint.service.rounds import Rounds
+from fingerprint.service.schedule import Job, Schedule
+from fingerprint.service.served import Served, Workshop
+from fingerprint.service.troubles import Troubles
+from fingerprint.service.watching import Watching
+from fingerprint.settings import Settings
+from fingerprint.snapshot import Reading, Snapshot
+from fingerprint.store import Event, FoundRun, Journal, RunRow, Store, StoreError, Stores, check_name
+from fingerprint.trouble import Trouble
+from fingerprint.version import __version__
+from probes.kit.host import Host
+from probes.kit.probe import areas
+
+LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
+RECENT_SECONDS = 5.0
+BUDGET_SECONDS = 20.0
+"""Of one round: nobody waits for it."""
+
+
+class Service:
+    """One host's. Jobs run on the threads of its schedule; whatever else is called may be called by any thread."""
+
+    def __init__(self, settings: Settings, host: Host, readers: Callable[[bool], Reader], store: Path) -> None:
+        """readers: makes one, for samples or not. store: the database's file."""
+        self.settings, self.host, self._path = settings, host, store
+        self.host_name = os.uname().nodename
+        self._readers = readers
+        self._probes = probes_of([area for area in areas() if area not in settings.areas.skip], settings)
+        types = {area: probe.section for area, probe in self._probes.items()}
+        self._changes, self._troubles = Changes(types), Troubles(types)
+        self._watching = Watching(host)
+        self._served = Served(Workshop(host, self.host_name, self._means))
+        self._serving_lock = threading.Lock()
+        self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
+        self.events = Broadcast()
+        self._outbox = Outbox(self._save_events, self.events)
+        self._stores = threading.local()
+        self._clocks = clocks()
+        self._since = time.time_ns()
+        self._good: dict[str, int] = {}
+        self._last: Mapping[str, Reading] = {}
+        self._failures: dict[str, tuple[int, str]] = {}
+        self._store_trouble = ""
+        self.schedule = Schedule(self.jobs(), self._failed)
+
+    def jobs(self) -> tuple[Job, ...]:
+        return (
+            Job("boot", 0, "rounds", lambda: self.round(keep=True)),
+            Job("minutely", MINUTE, "rounds", lambda: self.round(keep=False)),
+            Job("hourly", HOUR, "rounds", lambda: self.round(keep=True)),
+            Job("daily", DAY, "keeping house", self.keep_house),
+            Job("look", LOOK_SECONDS, "serving", self.look),
+            Job("second", 1, "serving", self.step),
+        )
+
+    # What the jobs do
+
+    def round(self, *, keep: bool) -> Snapshot:
+        """keep: its volatile values, too, however little changed."""
+        if self.newest() is None:
+            self._begin_from_stored()
+        snapshot = self._rounds.take()
+        self._note(snapshot)
+        self._save(snapshot, keep=keep)
+        changes = self._changes.take(snapshot)
+        troubles = self._troubles.take(snapshot)
+        self._outbox.add(
+            [
+                *(of_change(self.host_name, change) for change in changes),
+                *(of_trouble(self.host_name, trouble) for trouble in troubles),
+            ]
+        )
+        if changes:
+            with self._serving_lock:
+                self._served.cut()
+        return snapshot
+
+    def look(self) -> None:
+        """At who serves."""
+        looked = self._watching.look()
+        if not looked.came and not looked.went:
+            return
+        with self._serving_lock:
+            came, went = self._served.take(looked)
+        now = time.time_ns()
+        self._outbox.add(
+            [
+                *(of_server(self.host_name, seen, now, run, came=False) for seen, run in went),
+                *(of_server(self.host_name, seen, now, run, came=True) for seen, run in came),
+            ]
+        )
+
+    def step(self) -> None:
+        """Each second: samples of what serves, and what waits for the store."""
+        with self._serving_lock:
+            self._served.step()
+        self._outbox.flush()
+
+    def keep_house(self) -> None:
+        older = time.time_ns() - int(self.settings.service.keep_days * DAY * 1e9)
+        self.store().retain(older_than=older, most_bytes=self.settings.service.keep_bytes)
+
+    def watch_clocks(self, now: Clocks | None = None) -> None:
+        """Asked each second, by the thread that nothing else may hold up."""
+        now = now or clocks()
+        found = jumps(self._clocks, now)
+        self._clocks = now
+        if found:
+            self.schedule.clock_was_set()
+            self._outbox.add([of_jump(self.host_name, jump, time.time_ns()) for jump in found])
+
+    def close(self) -> None:
+        """Ends what is recorded; nothing that was said to be stored is lost."""
+        self.schedule.stop()
+        with self._serving_lock:
+            self._served.close()
+        self._outbox.flush()
+        self._rounds.close()
+
+    # What the API asks
+
+    def store(self) -> Store:
+        """One for each thread."""
+        found: Store | None = getattr(self._stores, "store", None)
+        if found is None:
+            found = self._stores.store = Store.open(self._path)
+        return found
+
+    def newest(self) -> Snapshot | None:
+        return self._rounds.newest
+
+    def take(self, areas: Collection[str] = ()) -> Snapshot:
+        """A fresh one. It stands among the stored ones only if it is whole."""
+        snapshot = self._rounds.take(areas)
+        self._note(snapshot)
+        if not areas:
+            self._save(snapshot, keep=True)
+        return snapshot
+
+    def begin(
+        self,
+        name: str,
+        *,
+        pid: int | None = None,
+        port: int | None = None,
+        benchmark: str = "",
+        workload: Mapping[str, Any] = MappingProxyType({}),
+        vary: Collection[str] = (),
+    ) -> RunRow:
+        """Brackets a run against a server that runs. Raises Trouble where there is none, or a run of this name goes
+        on."""
+        try:
+            found = by_pid(self.host, pid) if pid is not None else by_port(self.host, port or 0)
+        except NotFound as why:
+            raise Trouble(str(why)) from None
+        asked = self._served.attachment(check_name(name), [found])
+        asked = replace(
+            asked, service=False, benchmark=benchmark or asked.benchmark, workload=workload, vary=tuple(vary)
+        )
+        with self._serving_lock:
+            return self.store().run(self._served.begin(asked))
+
+    def end(self, name_or_id: str) -> RunRow:
+        """Raises Trouble where no run of this name or id goes on here."""
+        with self._serving_lock:
+            return self.store().run(self._served.end(name_or_id))
+
+    def metric(self, name_or_id: str, *metrics: Metric) -> None:
+        """Of a run that goes on, or of one that ended. Raises Trouble where there is none."""
+        run_id = self._served.serving.get(name_or_id, "") or self._run_of(name_or_id)
+        for metric in metrics:
+            self.store().append(run_id, Measured(time.time_ns(), metric))
+
+    def health(self) -> Health:
+        now = time.time_ns()
+        ages = {
+            area: Area(
+                age_s=(now - good) / 1e9 if (good := self._good.get(area)) else None,
+                outcome=reading.outcome,
+                detail=reading.detail,
+            )
+            for area, reading in self._last.items()
+        }
+        hung = {str(key): since for key, since in self._rounds.hung.items()}
+        reader = _of_all([area for area in ages.values() if area.outcome != "ok"], len(ages))
+        store = self._store_trouble or self._outbox.trouble
+        troubles = [store, reader, *(f"{area} hung since {since}" for area, since in hung.items()), *self._raised()]
+        serving = tuple(self._served.serving)
+        said = [trouble for trouble in troubles if trouble]
+        return Health(
+            ok=not said,
+            says="; ".join([*said, f"records {', '.join(serving)}" if serving else "nothing serves"]),
+            host=self.host_name,
+            fingerprint=__version__,
+            started=self._since,
+            areas=ages,
+            overruns=dict(self.schedule.overruns),
+            hung=hung,
+            store=store,
+            store_bytes=self._path.stat().st_size if self._path.exists() else 0,
+            reader=reader,
+            serving=serving,
+        )
+
+    # Inside
+
+    def _areas(self) -> tuple[str, ...]:
+        of_host = set(names_of_host())
+        return host_areas({area: probe for area, probe in self._probes.items() if area in of_host})
+
+    def _means(self, held: ExitStack) -> tuple[Means, Journal]:
+        """Of one run: connections of its own, and the newest round as its borders."""
+        reader, sampler = self._readers(False), self._readers(True)
+        held.callback(reader.close)
+        held.callback(sampler.close)
+        journal = Journal(self._path)
+        held.callback(journal.close)
+        return Means(
+            probes=self._probes,
+            reader=reader,
+            sampler=sampler,
+            journal=journal,
+            host=self.host,
+            snapshot=self._recent,
+            given=lambda: Reading("skipped", "the server was there before"),
+        ), journal
+
+    def _recent(self) -> Snapshot:
+        """A run's border: the newest round where that is of just now, else one more."""
+        newest = self.newest()
+        is_recent = newest is not None and time.time_ns() - newest.taken_at < RECENT_SECONDS * 1e9
+        return newest if newest is not None and is_recent else self._rounds.take()
+
+    def _run_of(self, name_or_id: str) -> str:
+        found = Stores([self.store()]).resolve(name_or_id)
+        if not isinstance(found, FoundRun):
+            raise Trouble(f"'{name_or_id}' is no run: `fingerprint runs` lists what there is")
+        return found.latest.id
+
+    def _raised(self) -> Iterator[str]:
+        for job, (times, what) in self._failures.items():
+            yield f"the job {job} failed {times} times, at last with {what}"
+        if self._outbox.lost:
+            yield f"{self._outbox.lost} events were lost while the store took nothing"
+
+    def _begin_from_stored(self) -> None:
+        """What changed while nobody looked, a boot perhaps, is noticed by the last that was stored."""
+        try:
+            rows = self.store().snapshots(host=self.host_name, limit=1)
+            if rows:
+                self._changes.take(self.store().snapshot(rows[-1].id), rows[-1].seen_until)
+        except StoreError as error:
+            self._store_trouble = str(error)
+
+    def _note(self, snapshot: Snapshot) -> None:
+        self._last = {key.area: reading for key, reading in snapshot.readings.items() if not key.target}
+        self._good.update((area, snapshot.taken_at) for area, one in self._last.items() if one.outcome == "ok")
+
+    def _save(self, snapshot: Snapshot, *, keep: bool) -> None:
+        try:
+            self.store().save(snapshot, keep_volatile=keep)
+            self._store_trouble = ""
+        except StoreError as error:
+            self._store_trouble = str(error)
+
+    def _save_events(self, events: tuple[Event, ...]) -> None:
+        self.store().add_events(events)
+
+    def _failed(self, job: str, error: BaseException) -> None:
+        times, _ = self._failures.get(job, (0, ""))
+        self._failures[job] = (times + 1, f"{type(error).__name__}: {error}")
+
+
+def _of_all(failed: list[Area], of: int) -> str:
+    """Where no area answers it is the reader that does not."""
+    return failed[0].detail or failed[0].outcome if failed and len(failed) == of else ""

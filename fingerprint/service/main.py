@@ -1,0 +1,172 @@
+"""The service from its start to its end: what it is made of, signals, the service manager."""
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from fingerprint.reader import Reader
+from fingerprint.reader.remote import connect
+from fingerprint.redaction_key import redaction_key
+from fingerprint.service import notify
+from fingerprint.service.api.listening import Servers
+from fingerprint.service.api.listening import serve as listen
+from fingerprint.service.daemon import Service
+from fingerprint.service.seldom import Seldom
+from fingerprint.settings import Settings, SettingsError, load
+from fingerprint.store import default_path
+from fingerprint.trouble import Trouble
+from probes.kit.host import Host
+from probes.kit.redact import Redactor
+
+STEP_SECONDS = 1.0
+READER_SECONDS = 10.0
+"""Within which a reader of one's own must have begun to listen."""
+
+
+def serve(environ: Mapping[str, str]) -> None:
+    """Until SIGTERM or SIGINT. Raises Trouble where it cannot begin."""
+    settings = load(environ)
+    with ExitStack() as held:
+        signals = held.enter_context(_signals())
+        reader = held.enter_context(_reader(settings))
+        service = Service(
+            settings, _host(settings, environ), _readers(settings, environ, reader), default_path(environ)
+        )
+        held.callback(service.close)
+        service.store()  # what is wrong with it is told now
+        service.schedule.start()
+        servers = listen(service, settings)
+        held.callback(servers.stop)
+        held.callback(notify.stopping)
+        notify.ready(service.health().says)
+        _watch(service, servers, signals, environ)
+
+
+def _watch(service: Service, servers: Servers, signals: socket.socket, environ: Mapping[str, str]) -> None:
+    """Each second, whatever else hangs: that it is alive, how it fares, and whether a clock was set."""
+    journal = Seldom()
+    while True:
+        told = _told(signals)
+        if told & {signal.SIGTERM, signal.SIGINT}:
+            return
+        if signal.SIGHUP in told:
+            _reload(service, environ)
+        service.watch_clocks()
+        health = service.health()
+        notify.status(health.says)
+        if not health.ok:
+            journal.say(health.says, f"fingerprintd: {health.says}")
+        if servers.alive():
+            notify.alive()
+
+
+def _reload(service: Service, environ: Mapping[str, str]) -> None:
+    """A configuration that cannot be used changes nothing."""
+    notify.reloading()
+    try:
+        service.settings = load(environ)
+        says = "fingerprintd: read its configuration again; sockets and areas are those of its start"
+    except SettingsError as error:
+        says = f"fingerprintd: goes on with the configuration that it had: {error}"
+    print(says, file=sys.stderr, flush=True)  # noqa: T201
+    notify.ready(service.health().says)
+
+
+def _host(settings: Settings, environ: Mapping[str, str]) -> Host:
+    """What this process itself looks at is who serves."""
+    return Host(redactor=Redactor(redaction_key(settings, environ).secret, settings.redaction.allow))
+
+
+def _readers(settings: Settings, environ: Mapping[str, str], path: str) -> "_Readers":
+    return _Readers(_host(settings, environ), settings, path)
+
+
+class _Readers:
+    """Makes readers, all by the reader service."""
+
+    def __init__(self, host: Host, settings: Settings, path: str) -> None:
+        from fingerprint.areas import probes_of
+        from probes.kit.probe import areas
+
+        self._host, self._path = host, path
+        self._probes = probes_of([area for area in areas() if area not in settings.areas.skip], settings)
+
+    def __call__(self, sample: bool) -> Reader:
+        probes = {area: probe.at_samples for area, probe in self._probes.items()} if sample else self._probes
+        return Reader(self._host, probes, connect(self._path, sample=sample))
+
+
+@contextmanager
+def _reader(settings: Settings) -> Iterator[str]:
+    """The path of the reader service's socket; where nobody listens there, that of a reader of our own."""
+    if _listens(settings.service.reader):
+        yield settings.service.reader
+        return
+    folder = tempfile.mkdtemp(prefix="fingerprintd-")
+    path = str(Path(folder, "reader.sock"))
+    pid = os.posix_spawn(
+        sys.executable, [sys.executable, "-m", "fingerprint.service", "reader", path], _bare(os.environ)
+    )
+    try:
+        _await(path, pid)
+        yield path
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _bare(environ: Mapping[str, str]) -> dict[str, str]:
+    """The service manager waits for one of us."""
+    return {name: value for name, value in environ.items() if name not in ("NOTIFY_SOCKET", "WATCHDOG_PID")}
+
+
+def _await(path: str, pid: int) -> None:
+    deadline = time.monotonic() + READER_SECONDS
+    while not _listens(path):
+        if os.waitpid(pid, os.WNOHANG)[0] or time.monotonic() >= deadline:
+            raise Trouble("the reader of its own did not begin: `fingerprintd reader` says why")
+        time.sleep(0.02)
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as to:
+        to.settimeout(1)
+        try:
+            to.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def _signals() -> Iterator[socket.socket]:
+    """Readable with a byte for each that came."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        ours.settimeout(STEP_SECONDS)
+        signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        try:
+            yield ours
+        finally:
+            signal.set_wakeup_fd(-1)
+
+
+def _told(signals: socket.socket) -> set[int]:
+    """After a second at most."""
+    try:
+        return set(signals.recv(64))
+    except TimeoutError:
+        return set()
