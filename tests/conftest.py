@@ -1,8 +1,10 @@
 """What tests of several parts stand on."""
 
+import os
 import pwd
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.nvml.build import library
 from tests.nvml.fake import FakeNvml, makers
+from tests.waiting import until
 
 # The suite may be started with signals ignored (nohup, a shell's `&`), which every process of a test would inherit.
 for number, default in (
@@ -54,3 +57,25 @@ def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fake_nvml(nvml_library: Path, tmp_path: Path) -> Iterator[FakeNvml]:
     """Makes drivers that answer by a scenario; whatever hangs in one ends with the test."""
     yield from makers(tmp_path, nvml_library)
+
+
+V1_FREEZER = Path("/sys/fs/cgroup/freezer")
+
+
+@pytest.fixture
+def freezer() -> Iterator[Callable[[], None]]:
+    """Puts whoever calls it into a frozen v1 freezer cgroup: there SIGKILL stays pending, as in state D."""
+    if os.geteuid() != 0 or not V1_FREEZER.is_dir():
+        pytest.skip("a frozen v1 freezer cgroup needs root and the v1 hierarchy")
+    group = V1_FREEZER / f"fingerprint-test-{os.getpid()}-{time.monotonic_ns()}"
+    group.mkdir()
+
+    def freeze() -> None:
+        (group / "tasks").write_text(str(os.getpid()))
+        (group / "freezer.state").write_text("FROZEN")
+        time.sleep(3600)
+
+    yield freeze
+    (group / "freezer.state").write_text("THAWED")
+    until(lambda: not (group / "tasks").read_text().strip())
+    group.rmdir()

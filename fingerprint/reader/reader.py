@@ -1,92 +1,41 @@
 """The asker's side: starts workers, applies budgets, gives up what hangs."""
 
 import math
-import os
 import select
-import signal
-import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
-from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Tree, answer, encode
-from fingerprint.reader.worker import Probes, fork_worker
+from fingerprint.reader.connection import Forked, Unreachable, Worker
+from fingerprint.reader.wire import Ask, AskTree, Begin, Failed, Read, Refused, Tree, answer
+from fingerprint.reader.worker import Probes
 from fingerprint.sections import decoder_of
-from fingerprint.snapshot import Job, Key, Reading, reading_of
+from fingerprint.snapshot import Job, Key, Provenance, Reading, reading_of
 from probes.kit.host import Host
 from probes.kit.probe import Target
 
-REAP_SECONDS = 0.1
-
 Finished = tuple[Key, Reading]
-
-
-class Worker:
-    """A running worker process: its pid, its socket, and what it sent of an unfinished line."""
-
-    def __init__(self, host: Host, probes: Probes) -> None:
-        self.socket, theirs = socket.socketpair()
-        self.pid = fork_worker(theirs, host, probes)
-        theirs.close()
-        self.socket.setblocking(False)
-        self._rest = b""
-
-    def send(self, message: msgspec.Struct) -> None:
-        """Raises OSError where the worker is gone. A question fits the socket's buffer."""
-        self.socket.sendall(encode(message) + b"\n")
-
-    def lines(self) -> list[bytes]:
-        """The whole lines that have arrived. Raises EOFError when the worker is gone."""
-        try:
-            while data := self.socket.recv(1 << 20):
-                self._rest += data
-            if b"\n" not in self._rest:
-                raise EOFError
-        except BlockingIOError:
-            pass
-        except ConnectionError as error:
-            raise EOFError from error
-        *whole, self._rest = self._rest.split(b"\n")
-        return whole
-
-    def abandon(self) -> str:
-        """Kills it and waits 0.1 s at most. In state D it stays behind, and nothing waits for it; says which."""
-        self.socket.close()
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-            deadline = time.monotonic() + REAP_SECONDS
-            while not os.waitpid(self.pid, os.WNOHANG)[0]:
-                if time.monotonic() >= deadline:
-                    return f"its reader, pid {self.pid}, cannot be killed and was left behind in state {self._state()}"
-                time.sleep(0.001)
-        except (ProcessLookupError, ChildProcessError):
-            pass
-        return "its reader was killed"
-
-    def _state(self) -> str:
-        """The kernel's letter for its state. Only `stat` is read: cmdline and environ of a process in
-        state D may block the reader."""
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as file:
-                return file.read().rpartition(b")")[2].split()[0].decode()
-        except (OSError, IndexError):
-            return "?"
 
 
 class Reader:
     """Reads sections through workers. Either `read`, which waits; or `begin`, then `step` whenever
     `fileno()` is readable or `timeout()` seconds have passed, while `busy`.
 
-    What hung once is not read again: `hung` tells since when.
+    What hung once is not read again: `hung` tells since when. provenance: as whom the workers read, where that is not
+    as this process does.
     """
 
-    def __init__(self, host: Host, probes: Probes) -> None:
-        """Forks the first worker at once: do this before any thread and before the store is opened."""
+    def __init__(self, host: Host, probes: Probes, workers: Callable[[], Worker] | None = None) -> None:
+        """workers: gives one after another; without it they are forked, the first one at once: do this before any
+        thread and before the store is opened."""
         self.host = host
+        self.provenance: Provenance | None = None
         self._probes = probes
-        self._worker = Worker(host, probes)
+        self._workers: Callable[[], Worker] = workers or (lambda: Forked(host, probes))
+        self._worker = self._workers()
         self._jobs: list[Job] = []
         self._current: Key | None = None
         self._deadline = self._probe_deadline = 0.0
@@ -130,8 +79,11 @@ class Reader:
         try:
             for line in self._worker.lines():
                 finished += self._take(line)
+        except Unreachable as unreachable:
+            finished += self._without_a_reader(str(unreachable))
         except EOFError:
             finished += self._give_up("failed")
+        self.provenance = self._worker.provenance or self.provenance
         if self.busy and not self.timeout():
             finished += self._give_up("timed_out")
         return finished
@@ -154,8 +106,7 @@ class Reader:
         self._worker.abandon()
 
     def _ask(self) -> None:
-        self._current = None
-        self._probe_deadline = self._deadline
+        self._between()
         if not self._jobs:
             return
         question = Ask(tuple((job.area, job.target.name, job.target.pid) for job in self._jobs))
@@ -163,7 +114,13 @@ class Reader:
             self._worker.send(question)
         except OSError:
             self._replace()
-            self._worker.send(question)
+            with suppress(OSError):  # gone as well: the next step says so
+                self._worker.send(question)
+
+    def _between(self) -> None:
+        """No probe is at work that could hang."""
+        self._current = None
+        self._probe_deadline = self._deadline
 
     def _take(self, line: bytes) -> list[Finished]:
         message = answer(line)
@@ -172,8 +129,11 @@ class Reader:
             budget = self._probes[self._current.area].budget
             self._probe_deadline = time.monotonic() + budget
             return []
+        if isinstance(message, Refused):
+            raise Unreachable(f"the reader refused: {message.why}")
         if isinstance(message, (Read, Failed)):
             key = Key(*message.of)
+            self._between()
             self._jobs = [job for job in self._jobs if job.key != key]
             return [(key, self._reading(key, message))]
         return []
@@ -189,18 +149,25 @@ class Reader:
 
     def _give_up(self, outcome: Literal["failed", "timed_out"]) -> list[Finished]:
         """Leaves the worker behind with what it was reading, and asks another for the rest."""
-        key = self._current or (self._jobs[0].key if self._jobs else None)
+        key = self._current or (self._jobs[0].key if self._jobs and outcome == "failed" else None)
         spent = time.monotonic() >= self._deadline
         fate = self._replace()
-        if key is None:
-            return []
+        finished: list[Finished] = [] if key is None else [(key, self._given_up(key, outcome, fate))]
         self._jobs = [job for job in self._jobs if job.key != key]
-        finished: list[Finished] = [(key, self._given_up(key, outcome, fate))]
         if spent:
-            finished += [(job.key, Reading("skipped", "the snapshot's budget was spent")) for job in self._jobs]
-            self._jobs = []
+            why = "the snapshot's budget was spent" if key else f"the reader did not answer in time; {fate}"
+            finished += self._all_left(Reading("skipped", why))
         self._ask()
         return finished
+
+    def _without_a_reader(self, why: str) -> list[Finished]:
+        """Another is looked for now, but not asked: what holds for one worker holds for all."""
+        self._replace()
+        return self._all_left(Reading("failed", why))
+
+    def _all_left(self, reading: Reading) -> list[Finished]:
+        left, self._jobs = self._jobs, []
+        return [(job.key, reading) for job in left]
 
     def _given_up(self, key: Key, outcome: Literal["failed", "timed_out"], fate: str) -> Reading:
         if outcome == "failed":
@@ -214,7 +181,7 @@ class Reader:
     def _replace(self) -> str:
         """What became of the old worker."""
         fate = self._worker.abandon()
-        self._worker = Worker(self.host, self._probes)
+        self._worker = self._workers()
         return fate
 
     def _await_tree(self, deadline: float) -> tuple[Target, ...]:

@@ -21,6 +21,7 @@ def take_snapshot(
 ) -> Snapshot:
     """All of `jobs` at one moment, each with its outcome, within `budget` seconds.
 
+    redaction_key: the id of the one under which this process digests; a reader service that answered has its own.
     meanwhile: called while the first sections are read, for what this process has to do anyway.
     """
     taken_at = time.time_ns()
@@ -29,7 +30,7 @@ def take_snapshot(
     if meanwhile:
         meanwhile()
     readings.update(reader.rest())
-    provenance = Provenance(__version__, platform.python_version(), os.geteuid(), redaction_key)
+    ours = Provenance(__version__, platform.python_version(), os.geteuid(), redaction_key)
     duration_ms = round((time.perf_counter() - began) * 1000, 3)
     name = seen_or(reader.host.line("/proc/sys/kernel/hostname"), "(unnamed)")
-    return Snapshot(new_id(), taken_at, duration_ms, name, provenance, readings)
+    return Snapshot(new_id(), taken_at, duration_ms, name, reader.provenance or ours, readings)

@@ -1,16 +1,25 @@
-"""What asker and worker say to each other: one JSON message a line, over one socket."""
+"""What asker and worker say to each other: one JSON message a line, over one socket.
+
+A line is at most LINE_CAP bytes of question. What can be asked is which area of which target, by its pid, and nothing
+else: no path, no command, no name of a getter.
+"""
 
 from typing import Union
 
 import msgspec
 
+from fingerprint.snapshot import Provenance
+
+LINE_CAP = 256 << 10
+
 Name = tuple[str, str]  # area, target
 
 
-class Ask(msgspec.Struct, frozen=True, tag="ask"):
-    """Read these: (area, target, pid), in order."""
+class Ask(msgspec.Struct, frozen=True, tag="ask", omit_defaults=True):
+    """Read these: (area, target, pid), in order. sample: only what moves, as at each sample of a run."""
 
     jobs: tuple[tuple[str, str, int], ...]
+    sample: bool = False
 
 
 class AskTree(msgspec.Struct, frozen=True, tag="ask tree"):
@@ -18,6 +27,13 @@ class AskTree(msgspec.Struct, frozen=True, tag="ask tree"):
 
     name: str
     pid: int
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    """A service's worker says first who it is, and with whose rights and whose key it reads."""
+
+    pid: int
+    provenance: Provenance
 
 
 class Begin(msgspec.Struct, frozen=True, tag="begin"):
@@ -33,7 +49,7 @@ class Read(msgspec.Struct, frozen=True, tag="read"):
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """The probe raised, and what."""
+    """The probe raised, and what; or it may not be asked that, and why."""
 
     of: Name
     ms: float
@@ -46,8 +62,15 @@ class Tree(msgspec.Struct, frozen=True, tag="tree"):
     targets: tuple[tuple[str, int], ...]
 
 
-Answer = Union[Begin, Read, Failed, Tree]
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """Nothing was read, and nothing will be on this connection."""
+
+    why: str
+
+
+Answer = Union[Begin, Read, Failed, Tree, Refused]
 
 encode = msgspec.json.Encoder().encode
 question = msgspec.json.Decoder(Union[Ask, AskTree]).decode
 answer = msgspec.json.Decoder(Answer).decode
+greeting = msgspec.json.Decoder(Union[Hello, Refused]).decode
