@@ -33,7 +33,21 @@ def compared(
     if metric is not None:
         _check_metric(metric, sides)
     noise = noise_of(sides[0].state.host)
-    return explain(*sides, history(stores, one, other), metric=metric, waivers=vary, noise=noise)
+    return explain(*_watched(stores, *sides), history(stores, one, other), metric=metric, waivers=vary, noise=noise)
+
+
+def _watched(stores: "Stores", a: "Subject", b: "Subject") -> "tuple[Subject, Subject]":
+    """With what the service noticed from one to the other."""
+    from msgspec.structs import replace
+
+    from fingerprint.explain import Noticed
+
+    if a.state.host != b.state.host:
+        return a, b
+    since, until = min(a.state.first, b.state.first), max(a.state.last, b.state.last)
+    each = (it.events(host=b.state.host, kinds=("state",), since=since, until=until) for it in stores.stores)
+    events = sorted((event for events in each for event in events), key=lambda event: event.until)
+    return a, replace(b, noticed=tuple(Noticed(it.what, it.since, it.until, it.is_) for it in events))
 
 
 def _check_metric(name: str, sides: "Sequence[Subject]") -> None:
