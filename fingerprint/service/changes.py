@@ -44,12 +44,15 @@ class _Area:
         self._first, self._digest = section, digest
         self._since: dict[Names, Any] = {}
         self._new: dict[Names, _Seen] = {}
+        self._untold: dict[Names, int] = {}  # when they were told last
         self._last = at
 
     def stands(self, digest: str, at: int) -> bool:
         """Whether it holds what it held from the beginning on, which need not be decoded to be told."""
         stands = digest == self._digest and not self._since and not self._new
-        self._last = at if stands else self._last
+        if stands:
+            self._last = at
+            self._untold.clear()
         return stands
 
     def take(self, key: Key, section: Section, at: int) -> Iterator[Change]:
@@ -64,10 +67,14 @@ class _Area:
 
     def _settled(self, key: Key, names: Names, was: Any, value: Any, at: int) -> Iterator[Change]:
         seen = self._new.pop(names, None)
-        if value == was or _is_untold(value):
+        if _is_untold(value):
+            self._untold.setdefault(names, self._last)
+            return
+        last = self._untold.pop(names, self._last)
+        if value == was:
             return
         if seen is None or seen.value != value:
-            self._new[names] = _Seen(value, self._last, at)
+            self._new[names] = _Seen(value, last, at)
             return
         self._since[names] = value
         if not _is_untold(was):

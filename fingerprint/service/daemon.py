@@ -38,6 +38,8 @@ from probes.kit.probe import areas
 
 LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
 RECENT_SECONDS = 5.0
+PATIENCE_SECONDS = 0.5
+"""With another writer; who waits longer than a second misses samples, and what waits is tried again."""
 BUDGET_SECONDS = 20.0
 """Of one round: nobody waits for it."""
 
@@ -148,7 +150,7 @@ class Service:
         """One for each thread."""
         found: Store | None = getattr(self._stores, "store", None)
         if found is None:
-            found = self._stores.store = Store.open(self._path)
+            found = self._stores.store = Store.open(self._path, patience=PATIENCE_SECONDS)
         return found
 
     def newest(self) -> Snapshot | None:
@@ -265,6 +267,7 @@ class Service:
     def _raised(self) -> Iterator[str]:
         for job, (times, what) in self._failures.items():
             yield f"the job {job} failed {times} times, at last with {what}"
+        yield from self._served.troubles
         if self._outbox.lost:
             yield f"{self._outbox.lost} events were lost while the store took nothing"
 

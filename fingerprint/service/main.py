@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from fingerprint.reader import Reader
@@ -26,6 +26,7 @@ from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 STEP_SECONDS = 1.0
+_OF_THE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")  # which waits for one of us
 READER_SECONDS = 10.0
 """Within which a reader of one's own must have begun to listen."""
 
@@ -35,10 +36,9 @@ def serve(environ: Mapping[str, str]) -> None:
     settings = load(environ)
     with ExitStack() as held:
         signals = held.enter_context(_signals())
-        reader = held.enter_context(_reader(settings))
-        service = Service(
-            settings, _host(settings, environ), _readers(settings, environ, reader), default_path(environ)
-        )
+        own = None if _listens(settings.service.reader) else held.enter_context(closing(_OwnReader()))
+        readers = _Readers(_host(settings, environ), settings, own.path if own else settings.service.reader)
+        service = Service(settings, _host(settings, environ), readers, default_path(environ))
         held.callback(service.close)
         service.store()  # what is wrong with it is told now
         service.schedule.start()
@@ -46,25 +46,30 @@ def serve(environ: Mapping[str, str]) -> None:
         held.callback(servers.stop)
         held.callback(notify.stopping)
         notify.ready(service.health().says)
-        _watch(service, servers, signals, environ)
+        journal = Seldom()
+        for told in _each_second(signals):
+            if signal.SIGHUP in told:
+                _reload(service, environ)
+            if own:
+                own.tend()
+            _watch(service, servers, journal)
 
 
-def _watch(service: Service, servers: Servers, signals: socket.socket, environ: Mapping[str, str]) -> None:
-    """Each second, whatever else hangs: that it is alive, how it fares, and whether a clock was set."""
-    journal = Seldom()
-    while True:
-        told = _told(signals)
-        if told & {signal.SIGTERM, signal.SIGINT}:
-            return
-        if signal.SIGHUP in told:
-            _reload(service, environ)
-        service.watch_clocks()
-        health = service.health()
-        notify.status(health.says)
-        if not health.ok:
-            journal.say(health.says, f"fingerprintd: {health.says}")
-        if servers.alive():
-            notify.alive()
+def _each_second(signals: socket.socket) -> Iterator[set[int]]:
+    """Which signals came, until one that ends it."""
+    while not (told := _told(signals)) & {signal.SIGTERM, signal.SIGINT}:
+        yield told
+
+
+def _watch(service: Service, servers: Servers, journal: Seldom) -> None:
+    """Whatever else hangs: that it is alive, how it fares, and whether a clock was set."""
+    service.watch_clocks()
+    health = service.health()
+    notify.status(health.says)
+    if not health.ok:
+        journal.say(health.says, f"fingerprintd: {health.says}")
+    if servers.alive():
+        notify.alive()
 
 
 def _reload(service: Service, environ: Mapping[str, str]) -> None:
@@ -84,10 +89,6 @@ def _host(settings: Settings, environ: Mapping[str, str]) -> Host:
     return Host(redactor=Redactor(redaction_key(settings, environ).secret, settings.redaction.allow))
 
 
-def _readers(settings: Settings, environ: Mapping[str, str], path: str) -> "_Readers":
-    return _Readers(_host(settings, environ), settings, path)
-
-
 class _Readers:
     """Makes readers, all by the reader service."""
 
@@ -103,39 +104,41 @@ class _Readers:
         return Reader(self._host, probes, connect(self._path, sample=sample))
 
 
-@contextmanager
-def _reader(settings: Settings) -> Iterator[str]:
-    """The path of the reader service's socket; where nobody listens there, that of a reader of our own."""
-    if _listens(settings.service.reader):
-        yield settings.service.reader
-        return
-    folder = tempfile.mkdtemp(prefix="fingerprintd-")
-    path = str(Path(folder, "reader.sock"))
-    pid = os.posix_spawn(
-        sys.executable, [sys.executable, "-m", "fingerprint.service", "reader", path], _bare(os.environ)
-    )
-    try:
-        _await(path, pid)
-        yield path
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
-        shutil.rmtree(folder, ignore_errors=True)
+class _OwnReader:
+    """A reader of our own, where no reader service listens. One that ended is started again."""
 
+    def __init__(self) -> None:
+        """Raises Trouble where it does not begin."""
+        self._folder = tempfile.mkdtemp(prefix="fingerprintd-")
+        self.path = str(Path(self._folder, "reader.sock"))
+        self._pid = self._started()
+        deadline = time.monotonic() + READER_SECONDS
+        while not _listens(self.path):
+            if self._has_ended() or time.monotonic() >= deadline:
+                self.close()
+                raise Trouble("the reader of its own did not begin: `fingerprintd reader` says why")
+            time.sleep(0.02)
 
-def _bare(environ: Mapping[str, str]) -> dict[str, str]:
-    """The service manager waits for one of us."""
-    return {name: value for name, value in environ.items() if name not in ("NOTIFY_SOCKET", "WATCHDOG_PID")}
+    def tend(self) -> None:
+        if self._has_ended():
+            self._pid = self._started()
 
+    def close(self) -> None:
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self._pid, signal.SIGTERM)
+            os.waitpid(self._pid, 0)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
-def _await(path: str, pid: int) -> None:
-    deadline = time.monotonic() + READER_SECONDS
-    while not _listens(path):
-        if os.waitpid(pid, os.WNOHANG)[0] or time.monotonic() >= deadline:
-            raise Trouble("the reader of its own did not begin: `fingerprintd reader` says why")
-        time.sleep(0.02)
+    def _started(self) -> int:
+        command = [sys.executable, "-m", "fingerprint.service", "reader", self.path]
+        bare = {name: value for name, value in os.environ.items() if name not in _OF_THE_MANAGER}
+        return os.posix_spawn(sys.executable, command, bare)
+
+    def _has_ended(self) -> bool:
+        try:
+            return os.waitpid(self._pid, os.WNOHANG)[0] != 0
+        except ChildProcessError:
+            return True
 
 
 def _listens(path: str) -> bool:

@@ -53,13 +53,13 @@ class Segment:
         return self._journal.trouble
 
     @property
-    def is_over(self) -> bool:
-        seconds = self.asked.seconds
-        return not self._run.lives or (seconds is not None and time.monotonic() - self._began >= seconds)
+    def age(self) -> float:
+        """Seconds."""
+        return time.monotonic() - self._began
 
     @property
-    def is_long(self) -> bool:
-        return time.monotonic() - self._began >= SEGMENT_SECONDS
+    def is_over(self) -> bool:
+        return not self._run.lives or (self.asked.seconds is not None and self.age >= self.asked.seconds)
 
     def step(self, now: float) -> None:
         """Whatever is due. A duty that raises is told, and left out from there on."""
@@ -76,8 +76,9 @@ class Segment:
 class Served:
     """What is recorded now, by the run's name. Asked by one thread."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, workshop: Workshop, seconds: float = SEGMENT_SECONDS) -> None:
+        """seconds: after which an attempt of a server's series goes on as the next one."""
+        self._workshop, self._seconds = workshop, seconds
         self._segments: dict[str, Segment] = {}
         self._servers: dict[str, Seen] = {}
 
@@ -85,6 +86,11 @@ class Served:
     def serving(self) -> Mapping[str, str]:
         """The ids of the runs that are open, by name."""
         return {name: segment.run_id for name, segment in self._segments.items()}
+
+    @property
+    def troubles(self) -> list[str]:
+        """What was not stored of the runs that are open."""
+        return [segment.trouble for segment in self._segments.values() if segment.trouble]
 
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""
@@ -116,7 +122,7 @@ class Served:
             segment.step(now)
             if name not in self._servers and segment.is_over:
                 self._close(name)
-            elif name in self._servers and segment.is_long:
+            elif name in self._servers and segment.age >= self._seconds:
                 self._cut(name)
 
     def cut(self) -> Sequence[str]:

@@ -155,7 +155,9 @@ def _connect(path: Path, options: str, patience: float) -> "Connection":
     import sqlite3
 
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}"
-    with _or_closed(sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)) as connection:
+    # One thread after the other may use it; who has several at once gives each a Store of its own.
+    opened = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False)
+    with _or_closed(opened) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 

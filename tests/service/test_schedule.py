@@ -112,7 +112,7 @@ def _untold(job: str, error: BaseException) -> None:
 def test_rounds_keep_their_distance() -> None:
     last: dict[str, float] = {}
     moments = []
-    for at in range(0, 600):
+    for at in range(600):
         for job in due(JOBS, last, START + at):
             last[job.name] = START + at
             moments += [at] if job.name == "minutely" else []

@@ -1,0 +1,150 @@
+"""fingerprintd as a process, on this host, with stand-ins that serve."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fingerprint.store import NoStore, RunRow, Store
+from tests.standin import StandIn
+from tests.waiting import until
+
+
+class Daemon:
+    """One that runs, with a store, sockets and settings of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        self.environ = {
+            **os.environ,
+            "HOME": str(folder),
+            "FINGERPRINT_STORE": str(folder / "store.db"),
+            "FINGERPRINT_SERVICE_READER": str(folder / "no-reader.sock"),
+            "FINGERPRINT_SERVICE_SOCKET": str(folder / "api.sock"),
+        }
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "fingerprint.service"], env=self.environ, stdout=log, stderr=log
+            )
+        until(lambda: (self.folder / "api.sock").exists() or self._ended(), 30)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(20)
+
+    @property
+    def store(self) -> Store:
+        return Store.open(self.folder / "store.db", readonly=True)
+
+    def runs(self) -> tuple[RunRow, ...]:
+        try:
+            with self.store as store:
+                return store.runs()
+        except NoStore:
+            return ()
+
+    def _ended(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        return False
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    found = Daemon(tmp_path)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.stop()
+
+
+def closed(daemon: Daemon) -> list[RunRow]:
+    return [run for run in daemon.runs() if run.closed is not None]
+
+
+def serve_once(daemon: Daemon, stand_in: StandIn) -> None:
+    before = len(daemon.runs())
+    with stand_in.serving():
+        until(lambda: len(daemon.runs()) > before and "Process" in kinds(daemon, daemon.runs()[-1]), 30)
+    until(lambda: len(closed(daemon)) == len(daemon.runs()) > before, 30)
+
+
+def kinds(daemon: Daemon, run: RunRow) -> list[str]:
+    with daemon.store as store:
+        return [type(record).__name__ for record in store.records(run.id)]
+
+
+def each_is_whole(daemon: Daemon) -> None:
+    for run in daemon.runs():
+        found = kinds(daemon, run)
+        assert (found.count("Snapped"), "Sampled" in found, "Process" in found) == (2, True, True), found
+
+
+def started_and_stopped(daemon: Daemon, tmp_path: Path, times: int) -> None:
+    stand_in = StandIn(tmp_path / "engine", "sglang")
+    for _ in range(times):
+        serve_once(daemon, stand_in)
+    assert [(run.name, run.attempt) for run in daemon.runs()] == [
+        (f"sglang-{stand_in.port}", attempt) for attempt in range(1, times + 1)
+    ]
+    each_is_whole(daemon)
+
+
+def test_a_server_that_came_and_went_twice_is_two_runs_each_with_before_after_and_samples(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    started_and_stopped(daemon, tmp_path, 2)
+    with daemon.store as store:
+        told = [(event.kind, event.is_) for event in store.events(kinds=("serving",))]
+    assert told == [("serving", True), ("serving", False)] * 2
+
+
+@pytest.mark.long
+def test_twenty_starts_of_a_server_are_twenty_runs(daemon: Daemon, tmp_path: Path) -> None:
+    started_and_stopped(daemon, tmp_path, 20)
+
+
+def test_it_ends_within_five_seconds_when_it_is_told_and_closes_what_it_records(daemon: Daemon, tmp_path: Path) -> None:
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    with stand_in.serving():
+        until(daemon.runs, 30)
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(5) == 0
+    assert [run.closed and run.closed.how for run in daemon.runs()] == ["server ran on"]
+
+
+def test_a_configuration_that_cannot_be_used_is_told_and_changes_nothing(daemon: Daemon) -> None:
+    config = daemon.folder / ".config/fingerprint/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("budget_s = 'soon'\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    until(lambda: "goes on with the configuration that it had" in daemon.log.read_text())
+    assert "budget_s" in daemon.log.read_text()
+    assert daemon.process.poll() is None
+
+
+def test_a_second_one_on_the_same_socket_is_refused_in_a_sentence(daemon: Daemon) -> None:
+    other = subprocess.run(
+        [sys.executable, "-m", "fingerprint.service"], env=daemon.environ, capture_output=True, text=True, timeout=60
+    )
+    assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+    assert "is listened on by another process" in other.stderr
+
+
+def test_what_was_stored_outlives_a_kill_and_the_next_one_goes_on(daemon: Daemon, tmp_path: Path) -> None:
+    serve_once(daemon, StandIn(tmp_path / "engine", "llama.cpp"))
+    with daemon.store as store:
+        events, runs = store.events(), store.runs()
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+    with daemon.store as store:
+        assert store.events()[: len(events)] == events
+        assert store.runs()[: len(runs)] == runs
