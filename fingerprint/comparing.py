@@ -62,8 +62,8 @@ def both(stores: "Stores", a: str | None, b: str | None) -> tuple["Found", "Foun
         return stores.resolve(a), stores.resolve(b)
     if a is not None:
         raise Trouble(f"diff needs two runs: name what to compare {a} with, or none for the last two of one benchmark")
-    newest = stores.runs(limit=1)
-    of_benchmark = stores.runs(benchmark=newest[0].benchmark, limit=2) if newest else ()
+    newest = stores.runs(service=False, limit=1)
+    of_benchmark = stores.runs(benchmark=newest[0].benchmark, service=False, limit=2) if newest else ()
     if len(of_benchmark) < 2:
         raise Trouble("there are no two runs of one benchmark to compare yet: `fingerprint runs` lists what there is")
     return stores.resolve(of_benchmark[0].id), stores.resolve(of_benchmark[1].id)
@@ -88,19 +88,19 @@ def _snapshots(store: "Store", run: "Run") -> "dict[str, Snapshot]":
 
 
 def told_apart(a: "Subject", b: "Subject") -> tuple["Subject", "Subject"]:
-    """Attempts of one series by their numbers: its name alone means all of them."""
+    """Attempts of one series by their numbers, as those of two times: its name alone means all of them."""
     if a.last is None or b.last is None or a.last.opened.name != b.last.opened.name:
         return a, b
-    return _numbered(a), _numbered(b)
+    if len(a.attempts) > 1 and len(b.attempts) > 1:
+        return _numbered(a), _numbered(b)
+    return _numbered(a) if len(a.attempts) == 1 else a, _numbered(b) if len(b.attempts) == 1 else b
 
 
 def _numbered(side: "Subject") -> "Subject":
     from msgspec.structs import replace
 
-    if len(side.attempts) != 1:
-        return side
-    opened = side.attempts[0].opened
-    return replace(side, name=f"{opened.name}#{opened.attempt}")
+    numbers = dict.fromkeys(str(run.opened.attempt) for run in (side.attempts[0], side.attempts[-1]))
+    return replace(side, name=f"{side.attempts[0].opened.name}#{'..'.join(numbers)}")
 
 
 def load(store: "Store", run_id: str) -> "Run":

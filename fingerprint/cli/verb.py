@@ -9,11 +9,14 @@ from fingerprint.cli.options import RunArgument
 
 DONE = {"0": "done", "2": "trouble, told in one sentence on standard error"}
 RUN_MEANS = {
-    "@": "the last run; @-1 is the one before",
+    "@": "the last run that somebody asked for; @-1 is the one before",
     "@good": "the last one marked good",
     "run-A": "a series, all attempts of that name; where one is meant, the last",
     "run-A#2": "one attempt",
     "01JD5X": "a run or snapshot by the beginning of its id, 4 characters at least",
+    "run-A@-1h": "the attempt of that moment; also @now, @02:00 (the last one there was), @2026-01-15T02:00Z",
+    "run-A@02:00..03:00": "the attempts of that time; also @23:00..02:00, @-2d.., @yesterday, @2026-01-15",
+    "server@now": "server, where no run is called so, is the only one that the service has recorded",
     "FILE": "what `fingerprint export` wrote, if it holds one series or one snapshot",
 }
 

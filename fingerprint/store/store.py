@@ -126,10 +126,16 @@ class Store:
             return runs.get(connection, run_id, self.origin)
 
     def runs(
-        self, *, name: str | None = None, benchmark: str | None = None, good: bool | None = None, limit: int = -1
+        self,
+        *,
+        name: str | None = None,
+        benchmark: str | None = None,
+        good: bool | None = None,
+        service: bool | None = None,
+        limit: int = -1,
     ) -> tuple[RunRow, ...]:
         """The newest `limit` (all when negative), oldest first."""
-        asked = {"name": name, "benchmark": benchmark, "good": good}
+        asked = {"name": name, "benchmark": benchmark, "good": good, "service": service}
         given = {column: value for column, value in asked.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
         with self._database.reading() as connection:

@@ -3,8 +3,11 @@
 import itertools
 from pathlib import Path
 
+import msgspec
+
 from fingerprint.ids import new_id
 from fingerprint.metrics import Metric
+from fingerprint.runs.opener import opener
 from fingerprint.runs.record import (
     AnyRecord,
     Asked,
@@ -25,8 +28,9 @@ from fingerprint.runs.record import (
     Uncounted,
 )
 from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
-from fingerprint.store import Store
+from fingerprint.store import Event, EventKind, Store
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, telemetry
+from probes.kit.host import Host
 
 MINUTE = 60_000_000_000
 PROVENANCE = Provenance("0.1.0", "3.11.7", 1000, "abcdef012345")
@@ -112,6 +116,25 @@ def short_run(store: Store, name: str = "run-A", benchmark: str = "decode", at: 
     run_id = store.open_run(name, lambda attempt: opened(name, attempt, benchmark, at))
     store.append(run_id, Closed(at or next(_clock), "exited", 0))
     return run_id
+
+
+def segment(store: Store, since: int, until: int | None, name: str = "sglang-30000") -> str:
+    """A run as the service opens one of a server, cut at `until`; this process goes on with it where that is None."""
+    who = OPENER if until else opener(Host())
+
+    def make(attempt: int) -> Opened:
+        return msgspec.structs.replace(opened(name, attempt, at=since), opener=who, service=True)
+
+    run_id = store.open_run(name, make)
+    store.save(before := snapshot(since))
+    store.append(run_id, Snapped(since, "before", before.id))
+    if until:
+        store.append(run_id, Closed(until, "server ran on"))
+    return run_id
+
+
+def event(since: int, until: int = 0, kind: EventKind = "kernel", what: str = "xid", host: str = "h200x8") -> Event:
+    return Event(new_id(), host, since, until or since, kind, what, says="Xid 79: the GPU has fallen off the bus")
 
 
 def store_at(folder: Path) -> Store:
