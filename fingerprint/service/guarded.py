@@ -27,7 +27,7 @@ class Guarded(Answers):
             return f"this reader reads no such area: there are {', '.join(sorted(self.probes))}"
         name, pid = target
         if not 0 <= pid <= LARGEST_PID:
-            return f"{pid} is no process id: they go from 1 to {LARGEST_PID}, and the host is 0"
+            return f"this is no process id: they go from 1 to {LARGEST_PID}, and the host is 0"
         if "/" in name or not name.isprintable() or len(name) > LONGEST_NAME:
             return f"a target's name has no slash, nothing unprintable and at most {LONGEST_NAME} characters"
         if bool(name) != bool(pid):

@@ -88,7 +88,7 @@ def test_a_snapshot_tells_whose_rights_and_key_it_was_read_with(tmp_path: Path) 
 
 
 def test_of_samples_only_what_moves_is_read(tmp_path: Path) -> None:
-    both = Probe("both", "host", Area, lambda *_: Area(value=1), 5, "border", lambda *_: Area(value=2))
+    both: Probe[Section] = Probe("both", "host", Area, lambda *_: Area(value=1), 5, "border", lambda *_: Area(value=2))
     with listening(tmp_path, both) as service:
         for sample in (False, True):
             with asking(service.path, both, sample=sample) as reader:
@@ -187,16 +187,17 @@ def test_one_that_was_restarted_meanwhile_is_asked_as_if_nothing_had_been(tmp_pa
 
 def test_a_refusal_is_told_of_all_that_was_asked(tmp_path: Path) -> None:
     probes = fine("one"), fine("two")
-    with listening(tmp_path, *probes, most=1) as service:
-        until(lambda: not service.workers())
-        with asking(service.path, *probes) as first, asking(service.path, *probes) as second:
-            assert outcomes(read(first, "one")) == ["ok"]
-            found = read(second, "one", "two")
-            assert outcomes(found) == ["failed", "failed"]
-            assert "refused: all of its 1 connections are in use" in found["two"].detail
-            first.close()
-            until(lambda: not service.workers())
-            assert outcomes(read(second, "one", "two")) == ["ok", "ok"]
+    with (
+        listening(tmp_path, *probes, most=1) as service,
+        asking(service.path, *probes) as first,
+        asking(service.path, *probes) as second,
+    ):
+        assert outcomes(read(first, "one")) == ["ok"]
+        found = read(second, "one", "two")
+        assert outcomes(found) == ["failed", "failed"]
+        assert "refused: all of its 1 connections are in use" in found["two"].detail
+        first.close()
+        until(lambda: outcomes(read(second, "one", "two")) == ["ok", "ok"])
 
 
 @contextmanager

@@ -67,8 +67,12 @@ class Listening:
         until(self._answers)
 
     def _answers(self) -> bool:
+        """And is rid of whoever asked."""
         with socket.socket(socket.AF_UNIX) as to, suppress(OSError):
             to.connect(str(self.path))
+            to.shutdown(socket.SHUT_WR)
+            while to.recv(4096):
+                pass
             return True
         assert not self.ended(), self.journal
         return False
@@ -112,8 +116,8 @@ class Peer:
 
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))  # waits while the queue is full
         self.socket.settimeout(15)
-        self.socket.connect(str(path))
         self._lines = self.socket.makefile("rb")
 
     def send(self, message: Any) -> None:
