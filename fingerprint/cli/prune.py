@@ -25,7 +25,7 @@ fingerprint prune --keep-last 20""",
 @click.option("--also-good", is_flag=True, help="Remove runs marked good too.")
 @quiet()
 def command(age: str | None, keep_last: int, also_good: bool, quiet: bool) -> None:
-    """Remove old runs and snapshots; runs marked good stay."""
+    """Remove old runs, snapshots and events; runs marked good stay."""
     from fingerprint.cli.invocation import Invocation
 
     if age is None and not keep_last:
@@ -34,7 +34,8 @@ def command(age: str | None, keep_last: int, also_good: bool, quiet: bool) -> No
     with Invocation().store() as store:
         removed = store.prune(older_than=older_than, keep_last=keep_last, keep_good=not also_good)
     if not quiet:
-        click.echo(f"removed {len(removed.runs)} runs and {removed.snapshots} snapshots")
+        events = f", and {removed.events} events" if removed.events else ""
+        click.echo(f"removed {len(removed.runs)} runs and {removed.snapshots} snapshots{events}")
 
 
 def _seconds(age: str) -> int:
