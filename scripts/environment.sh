@@ -48,10 +48,23 @@ browser() {
         command -v "$program" >/dev/null && return 0
     done
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; } || return 0
-    echo "installing chromium-headless-shell, once" >&2
+    installed chromium-headless-shell fonts-dejavu-core ||
+        echo "it cannot be had here: tests marked browser are skipped" >&2
+}
+
+# The tests of the service boot a systemd of their own (tests/systemd/boot), and are skipped by name where there is none.
+# Root on Debian or its kin is given it; a container has none by default.
+service_manager() {
+    [ -x /lib/systemd/systemd ] && command -v dbus-daemon >/dev/null && return 0
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; } || return 0
+    installed systemd dbus || echo "it cannot be had here: tests that boot a systemd are skipped" >&2
+}
+
+# Packages of Debian, or of its kin.
+installed() {
+    echo "installing $*, once" >&2
     apt="timeout 300 apt-get -qq -o DPkg::Lock::Timeout=60"
-    { $apt update && DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends chromium-headless-shell \
-        fonts-dejavu-core; } >/dev/null 2>&1 || echo "it cannot be had here: tests marked browser are skipped" >&2
+    { $apt update && DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends "$@"; } >/dev/null 2>&1
 }
 
 environment() {

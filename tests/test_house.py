@@ -178,6 +178,8 @@ def test_the_wheel_holds_the_two_packages_typed_and_nothing_else(tmp_path: Path)
     assert {"fingerprint/py.typed", "probes/py.typed", "probes/kit/host.py"} <= set(names)
     gitdir = ROOT / "probes/kit/gitdir"
     assert {str(path.relative_to(ROOT)) for path in gitdir.rglob("*") if path.is_file()} <= set(names)
+    units = {str(path.relative_to(ROOT / "systemd")) for path in (ROOT / "systemd").rglob("*") if path.is_file()}
+    assert {f"fingerprint/service/units/{name}" for name in units} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
