@@ -1,6 +1,5 @@
 """fingerprint export."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from fingerprint.cli.options import RUN
 from fingerprint.cli.verb import Verb
+from fingerprint.cli.writing import write
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -35,24 +35,7 @@ def command(runs: tuple[str, ...], output: Path | None) -> None:
     if output is None:
         sys.stdout.buffer.write(document)
         return
-    try:
-        _write(Path(os.path.realpath(output)), document)
-    except OSError as error:
-        raise Trouble(f"--output {output} cannot be written: {error.strerror}") from None
-
-
-def _write(output: Path, document: bytes) -> None:
-    """Whole or not at all: on a full disk, what stood there before stays. A device or a pipe is written as it is."""
-    if os.path.exists(output) and not output.is_file():
-        output.write_bytes(document)
-        return
-    draft = output.with_name(f".fingerprint-export.{os.getpid()}")
-    try:
-        draft.write_bytes(document)
-        draft.replace(output)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+    write(output, document)
 
 
 def exported(found: "Sequence[Found]") -> bytes:

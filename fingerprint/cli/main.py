@@ -16,9 +16,8 @@ from fingerprint.version import __version__
 TASKS: Mapping[str, Sequence[str]] = {
     "Measure": ("run", "attach", "begin", "end", "metric", "snapshot"),
     "Compare": ("diff", "gate", "breakeven"),
-    "Look": ("status", "runs", "show", "facts", "explain"),
+    "Look": ("status", "runs", "show", "timeline", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
-    "Always on": ("service", "daemon"),
     "Fingerprint itself": ("doctor", "noise", "record", "config", "schema", "completion"),
 }
 TROUBLE = 2

@@ -6,7 +6,7 @@ import click
 
 from fingerprint.cli.verb import Verb
 
-SCHEMAS = ("diff", "gate", "snapshot")
+SCHEMAS = ("diff", "gate", "snapshot", "timeline")
 
 
 @click.command(
@@ -16,7 +16,7 @@ fingerprint schema diff > fingerprint.diff.schema.json""",
 )
 @click.argument("name", type=click.Choice(SCHEMAS))
 def command(name: str) -> None:
-    """Print the JSON Schema of what `diff` (or `status`), `gate` or `snapshot` gives as JSON."""
+    """Print the JSON Schema of what `diff` (or `status`), `gate`, `snapshot` or `timeline` gives as JSON."""
     import json
 
     click.echo(json.dumps(_schema(name), indent=2))
@@ -33,6 +33,10 @@ def _schema(name: str) -> "dict[str, Any]":
         from fingerprint.gate.contract import Verdict
 
         return schema(Verdict)
+    if name == "timeline":
+        from fingerprint.timeline.contract import Timeline
+
+        return schema(Timeline)
     from fingerprint import catalog
 
     return catalog.schema()

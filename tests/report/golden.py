@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fingerprint.report.text import render
+from fingerprint.report.timeline.text import render as render_timeline
 from tests.report.cases import CASES
+from tests.report.timelines import CASES as TIMELINES
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -15,6 +17,9 @@ def texts() -> Iterator[tuple[str, str]]:
         yield f"{name}-80.txt", render(case, width=80)
         yield f"{name}-120.txt", render(case, width=120)
         yield f"{name}-80-color.txt", render(case, width=80, color=True)
+    for name, told in TIMELINES.items():
+        yield f"timeline-{name}-80.txt", render_timeline(told, width=80)
+        yield f"timeline-{name}-120.txt", render_timeline(told, width=120)
 
 
 if __name__ == "__main__":

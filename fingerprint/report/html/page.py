@@ -10,10 +10,14 @@ from fingerprint.report.markup import Child, Html, tag
 HERE = Path(__file__).parent
 
 
-def page(title: str, *parts: Child) -> str:
-    """A whole HTML document. Its policy lets the browser load nothing, and apply and run only what is in our files."""
-    style, script = _file("page.css"), _file("page.js")
-    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
+def page(title: str, *parts: Child, script: str = "page.js") -> str:
+    """A whole HTML document. Its policy lets the browser load nothing, and apply and run only what is in our files.
+
+    script: a file of ours, empty for none.
+    """
+    style, code = styles("colors.css", "page.css", "timeline.css"), _file(script) if script else Html()
+    run = f" script-src {_digest(code)};" if script else ""
+    policy = f"default-src 'none'; style-src {_digest(style)};{run} base-uri 'none'"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -23,7 +27,7 @@ def page(title: str, *parts: Child) -> str:
         tag("title", title),
         tag("style", style),
     )
-    body = tag("body", tag("main", *parts), tag("script", script))
+    body = tag("body", tag("main", *parts), tag("script", code) if script else None)
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -31,6 +35,11 @@ def section(title: str, *parts: Child, aside: str = "", id_: str = "") -> Html:
     """A part of the page under its heading."""
     head = tag("h2", title, tag("small", " ", aside) if aside else None)
     return tag("section", head, *parts, id=id_ or None)
+
+
+def styles(*names: str) -> Html:
+    """These of our files below each other."""
+    return Html("".join(map(_file, names)))
 
 
 @cache
