@@ -18,6 +18,7 @@ TASKS: Mapping[str, Sequence[str]] = {
     "Compare": ("diff", "gate", "breakeven"),
     "Look": ("status", "runs", "show", "timeline", "facts", "explain"),
     "Keep house": ("good", "note", "rename", "rm", "prune", "export", "import"),
+    "Always on": ("service", "daemon"),
     "Fingerprint itself": ("doctor", "noise", "record", "config", "schema", "completion"),
 }
 TROUBLE = 2
