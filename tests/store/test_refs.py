@@ -1,11 +1,12 @@
 """What a run argument means, and what is said where it means nothing or two things."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from fingerprint.store import FoundRun, FoundSnapshot, Store, StoreError, Stores, refs
-from tests.store.samples import short_run, snapshot, store_at, whole_run
+from tests.store.samples import MINUTE, segment, short_run, snapshot, store_at, whole_run
 
 
 @pytest.fixture
@@ -40,6 +41,20 @@ def test_at_counts_back_over_both_stores_in_the_order_of_opening(stores: Stores,
     assert run_of(stores, "@-1").latest.origin == "service"
     with pytest.raises(StoreError, match="'@-3' means nothing yet, the stores hold 3 runs"):
         stores.resolve("@-3")
+
+
+def test_what_the_service_recorded_by_itself_is_never_the_last_run_and_can_be_the_last_good_one(
+    stores: Stores, user: Store, service: Store
+) -> None:
+    segment(service, MINUTE, 2 * MINUTE)
+    with pytest.raises(StoreError, match="'@' means nothing yet"):
+        stores.resolve("@")
+    first = short_run(user, "a")
+    noticed = segment(service, time.time_ns() - MINUTE, time.time_ns())
+    asked = short_run(service, "b", at=time.time_ns())
+    assert [run_of(stores, text).latest.id for text in ("@", "@-1")] == [asked, first]
+    service.good(noticed)
+    assert run_of(stores, "@good").latest.id == noticed
 
 
 def test_at_good_is_the_last_good_run_of_the_benchmark_when_one_is_given(stores: Stores, user: Store) -> None:
