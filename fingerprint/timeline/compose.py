@@ -11,7 +11,7 @@ from fingerprint.store import Store
 from fingerprint.store.events import Event as Noticed
 from fingerprint.timeline.contract import SCHEMA, Mark, Timeline
 from fingerprint.timeline.found import Found, looks, newest, starts
-from fingerprint.timeline.happening import Happening, alike_as_one
+from fingerprint.timeline.happening import Happening, alike_as_one, under_leaders
 from fingerprint.timeline.readings import of_the_host
 from fingerprint.timeline.runs import published
 from fingerprint.timeline.says import says
@@ -40,11 +40,11 @@ def timeline(
 ) -> Timeline:
     """sources: stores and files. alive: whether the process that opened a run still holds it. Raises StoreError."""
     found = newest(sources, asked.hosts, asked.since, asked.until)
-    noticed = [*chain.from_iterable(_noticed(store, asked) for store in sources)]
+    noticed = sorted(chain.from_iterable(_noticed(store, asked) for store in sources), key=attrgetter("what"))
     derived = chain.from_iterable(_derived(host, sources, asked, found, known) for host in asked.hosts)
     here = [it for it in derived if asked.since <= it.until and it.since <= asked.until]
-    every = [*alike_as_one(noticed, known), *(it for it in here if not _is_told(it, noticed))]
-    events = tuple(it.published() for it in sorted(every, key=attrgetter("until", "since")))
+    every = [*under_leaders([*alike_as_one(noticed, known)], known), *(it for it in here if not _is_told(it, noticed))]
+    events = tuple(it.published() for it in sorted(every, key=attrgetter("until", "since", "what")))
     runs = tuple(published(it, asked.marks.get(it.run.id, ""), alive) for it in found.runs)
     watched = bool(noticed) or any(run.by_service for run in runs)
     return Timeline(

@@ -13,7 +13,7 @@ from fingerprint.places import pattern_of
 from fingerprint.store.events import EventKind
 from fingerprint.timeline.contract import Event
 from fingerprint.words import moment
-from probes.kit.paths import parse_path
+from probes.kit.paths import parse_glob, parse_path
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,3 +75,36 @@ def _as_one(group: Sequence[Happening], known: ProbeOf) -> Happening:
     fact = fact_at(path, known)
     what = starred([parse_path(it.what) for it in group])
     return replace(first, what=what, unit=fact.unit if fact else "", paths=tuple(it.what for it in group))
+
+
+def under_leaders(happenings: Sequence[Happening], known: ProbeOf) -> Iterator[Happening]:
+    """Of states that were noticed at one time, those that follow from another stand under it."""
+    groups: dict[Hashable, list[Happening]] = defaultdict(list)
+    for at, it in enumerate(happenings):
+        groups[(it.host, it.since, it.until) if it.kind == "state" else at].append(it)
+    for group in groups.values():
+        leaders = [_leader(it, group, known) for it in group]
+        for at, it in enumerate(group):
+            if leaders[at] is None:
+                led = tuple(other.what for other, leader in zip(group, leaders, strict=True) if leader is it)
+                yield replace(it, follows=(*it.follows, *led))
+
+
+def _leader(it: Happening, group: Sequence[Happening], known: ProbeOf) -> Happening | None:
+    """What it follows from in the end; None where that is nothing else, or each from the other and it comes first."""
+    chain = [it]
+    while (above := _above(chain[-1], group, known)) is not None:
+        if any(above is one for one in chain):
+            first = next(one for one in group if any(one is link for link in chain))
+            return None if first is it else first
+        chain.append(above)
+    return chain[-1] if chain[1:] else None
+
+
+def _above(it: Happening, group: Sequence[Happening], known: ProbeOf) -> Happening | None:
+    fact = fact_at(parse_path(it.paths[0]), known) if it.paths else None
+    globs = [parse_glob(follows) for follows in fact.follows] if fact else []
+    others = (one for one in group if one is not it)
+    return next(
+        (one for one in others if any(glob.matches(parse_path(path)) for path in one.paths for glob in globs)), None
+    )

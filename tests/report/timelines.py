@@ -59,7 +59,7 @@ UNWATCHED = timeline(
 )  # fmt: skip
 
 LINKS = tuple(
-    event("kernel", f"16T23:0{minute}:{second:02}", what="link", says="nvme0: the link went from x4 to x2")
+    event("kernel", f"16T23:0{minute}:{second:02}", what="link", is_=2, says="driver/log/0000:41:00.0/aer grew by 2")
     for minute in range(1, 8)
     for second in (3, 40)
 )
@@ -69,18 +69,20 @@ AFTER_BOOT = (
 )
 
 WATCHED = timeline(
-    "Between run-A and run-B on gpu-07: 1 boot, 12 changes, 1 event of the kernel and 2 events of servers.",
+    "Between run-A and run-B on gpu-07: 1 boot, 12 changes, 1 event of the kernel, 2 events of servers and 1 jump of the "
+    "clock.",
     "15T21:04:00", "16T23:18:24", a="run-A", b="run-B",
     events=(
         state("cpu/policies/*/scaling_governor", "performance", "powersave", "15T21:10:01", "15T21:11:01", count=64,
               follows=("cpu/policies/*/scaling_max_freq",)),
-        event("serving", "16T05:58:40", what="sglang-30000", says="It ended.", runs=("01J30",)),
-        event("boot", "16T06:10:12", says="The host was started again."),
+        event("serving", "16T05:58:40", what="sglang-30000", says="sglang-30000 (pid 4711) is gone", runs=("01J30",)),
+        event("boot", "16T06:02:12", "16T06:10:12", what="kernel/boot_id", was="b1", is_="b2"),
+        event("clock jump", "16T06:10:40", what="clock", says="the clock was set ahead by 12 s"),
         *AFTER_BOOT,
-        event("serving", "16T06:31:09", what="sglang-30000", says="It serves on port 30000."),
+        event("serving", "16T06:31:09", what="sglang-30000", says="sglang-30000 (pid 99) serves"),
         state("gpu/*/power_limit", 600000, 450000, "16T22:40:07", "16T22:41:07", unit="mW", count=8,
               follows=("gpu/*/enforced_power_limit", "gpu/*/inferred/power_limit_by", "gpu/*/inferred/set_at_boot")),
-        event("kernel", "16T22:58:31", what="xid", says="GPU 0000:ca:00.0: Xid 94, a contained error of memory"),
+        event("kernel", "16T22:58:31", what="xid", is_=1, says="driver/log/0000:ca:00.0/xid grew by 1"),
         *LINKS,
         state("gpu/0000:17:00.0/persistence_mode", "enabled", {"gap": "lost"}, "16T23:07:45", "16T23:08:45"),
     ),

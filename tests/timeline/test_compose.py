@@ -171,6 +171,23 @@ def test_what_was_noticed_of_many_devices_at_one_time_is_one(store: Store) -> No
     ]  # fmt: skip
 
 
+def test_what_follows_from_what_was_noticed_with_it_stands_under_it(store: Store) -> None:
+    for fact, was, is_ in (
+        ("after_that", 1, 2),
+        ("after_mode", 1, 2),
+        ("mode", "a", "b"),
+        ("bytes", 1, 2),
+        ("ratio", 1, 2),
+    ):
+        noticed(store, "state", 3, 3.02, f"made/{fact}", was=was, is_=is_)
+    noticed(store, "state", 5, 5.02, "made/after_mode", was=2, is_=3)
+    assert [(event.what, event.follows) for event in told(store).events] == [
+        ("made/bytes", ("made/ratio",)),
+        ("made/mode", ("made/after_mode", "made/after_that")),
+        ("made/after_mode", ()),
+    ]
+
+
 def test_events_are_in_the_order_in_which_they_were_over_and_of_the_time_asked_for(store: Store) -> None:
     for since, until, what in ((1, 9, "late"), (2, 3, "early"), (-5, -4, "before"), (30, 31, "after")):
         noticed(store, "serving", since, until, what, says="It serves.")

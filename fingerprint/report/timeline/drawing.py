@@ -11,7 +11,7 @@ from fingerprint.report.html.page import styles
 from fingerprint.report.markup import Html, tag
 from fingerprint.report.timeline.scale import Scale, scale_of
 from fingerprint.report.timeline.times import clock, day, lasted, seconds
-from fingerprint.report.timeline.told import change, label, metrics, term_of, when
+from fingerprint.report.timeline.told import about, change, label, metrics, term_of, when
 from fingerprint.timeline.contract import Event, Run, Timeline
 from fingerprint.words import quantity
 
@@ -184,4 +184,4 @@ def _points(events: Sequence[Event], axis: Axis) -> Iterator[Html]:
 
 
 def _said(event: Event) -> str:
-    return " ".join(filter(None, (event.until, event.what, change(event), when(event))))
+    return " ".join(filter(None, (event.until, about(event), change(event), when(event))))

@@ -20,6 +20,11 @@ TERMS = {"state": "changed", "container start": "container", "clock jump": "cloc
 """What is not called by its kind."""
 
 
+NOT_ABOUT = ("boot", "kernel", "suspend", "clock jump")
+"""Kinds that are about the host, or whose class is told as the kind."""
+SAYS = {"boot": "The host was started again.", "driver load": "The driver was loaded again."}
+
+
 class Line(NamedTuple):
     """at: as the contract writes times. marks: `A` and `B` of the runs that went on, `|` of others. term: what kind it
     is of; what: about what; says: what is said of it; when: what is known of the time, where that is not all. more: a
@@ -61,7 +66,14 @@ def label(run: Run) -> str:
 def change(event: Event) -> str:
     """`600 -> 450 W`, or what is said of it."""
     is_told = event.kind != "state" or (event.was is None and event.is_ is None)
-    return event.says if is_told else before_after(event.was, event.is_, event.unit, event.what)
+    said = event.says or SAYS.get(event.kind, "")
+    return said if is_told else before_after(event.was, event.is_, event.unit, event.what)
+
+
+def about(event: Event) -> str:
+    """What it is about, where neither its kind nor what is said of it tells."""
+    told = event.kind in (*NOT_ABOUT, event.what) or event.what in change(event)
+    return "" if told and event.kind != "state" else event.what
 
 
 def when(event: Event) -> str:
@@ -155,7 +167,7 @@ def _line(told: _Told, timeline: Timeline) -> Line:
 
 def _of_events(told: _Told, first: Event, last: Event, timeline: Timeline) -> Line:
     marks = _marks([run for run in timeline.runs if _went_on(run, first)])
-    term, what = term_of(first), "" if first.kind == "kernel" else first.what
+    term, what = term_of(first), about(first)
     if told.how == "one":
         return Line(first.until, marks, term, what, _said(first), when(first))
     if told.how == "rest":
