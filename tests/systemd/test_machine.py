@@ -296,6 +296,37 @@ def test_an_environment_that_others_may_change_is_refused(machine: Machine, serv
     assert "/opt/fingerprint/bin is not root's alone to change" in told
 
 
+@pytest.mark.long
+def test_settings_that_are_refused_keep_both_down_until_they_are_mended(machine: Machine) -> None:
+    machine.writes("/etc/fingerprint/config.toml", "[service]\nkeep_days = 0\n")
+    machine.runs("systemctl", "stop", *UNITS)
+    for unit in UNITS:
+        machine.runs("systemctl", "restart", unit, status=1)
+    time.sleep(1)  # ten times what a restart waits for
+    assert [machine.shown(unit, "ActiveState") for unit in UNITS] == ["failed", "failed"]
+    assert machine.runs("journalctl", "--no-pager", "-u", SERVICE).count("service.keep_days is 0, but must be") == 1
+    machine.runs("rm", "/etc/fingerprint/config.toml")
+    machine.runs("systemctl", "start", SERVICE)
+    assert [machine.shown(unit, "ActiveState") for unit in UNITS] == ["active", "active"]
+
+
+@pytest.mark.long
+def test_the_drop_in_makes_a_run_of_each_start_of_an_engines_unit(machine: Machine, served: str) -> None:
+    machine.writes("/run/systemd/system/vllm.service", "[Service]\nUser=model\nExecStart=/bin/sleep 1000\n")
+    example = (ROOT / "systemd/vllm.service.d/fingerprint.conf").read_text()
+    machine.writes(
+        "/run/systemd/system/vllm.service.d/fingerprint.conf", re.sub(r"^#(?=\[|\w+=)", "", example, flags=re.M)
+    )
+    machine.runs("systemctl", "daemon-reload")
+    for _ in range(2):
+        machine.runs("systemctl", "start", "vllm")
+        machine.runs("systemctl", "stop", "vllm")
+    told = machine.runs("setpriv", "--reuid=model", "--regid=model", "--init-groups",
+                        FINGERPRINT, "runs", "--format", "json", env={"HOME": "/home/model"})  # fmt: skip
+    runs = [one for one in json.loads(told[told.index("[") :]) if one["name"] == "vllm"]
+    assert [(one["attempt"], one["ended"]) for one in runs] == [(1, "server ran on"), (2, "server ran on")]
+
+
 def test_nothing_of_it_is_left_after_uninstall(machine: Machine) -> None:
     assert len(machine.shell(TRACES).splitlines()) > len(UNITS)
     machine.runs(FINGERPRINT, "service", "uninstall", "--purge")
