@@ -69,8 +69,8 @@ AFTER_BOOT = (
 )
 
 WATCHED = timeline(
-    "Between run-A and run-B on gpu-07: 1 boot, 12 changes, 1 event of the kernel, 2 events of servers and 1 jump of the "
-    "clock.",
+    "Between run-A and run-B on gpu-07: 1 boot, 12 changes, 1 event of the kernel, 2 events of servers and 1 jump of "
+    "the clock.",
     "15T21:04:00", "16T23:18:24", a="run-A", b="run-B",
     events=(
         state("cpu/policies/*/scaling_governor", "performance", "powersave", "15T21:10:01", "15T21:11:01", count=64,
