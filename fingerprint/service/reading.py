@@ -60,16 +60,18 @@ def serve(
     allowed_uids: Collection[int],
     most: int = MOST,
     again: Callable[[], Means] | None = None,
+    held_by: int | None = None,
 ) -> None:
     """Answers root and `allowed_uids` until SIGTERM or SIGINT, `most` at a time. Not beside other threads.
 
     again: what is read with after SIGHUP; connections are ended, and who comes back is answered anew.
+    held_by: a pipe's end for reading: with the last who can write there it ends, too.
     Raises Trouble where it cannot listen at `path`.
     """
     gc.collect()
     gc.freeze()  # workers share what there is now
     with _listening(path) as listening, _signals() as signals:
-        _Service(listening, signals, (host, probes), {0, *allowed_uids}, most, again).run()
+        _Service(listening, signals, (host, probes), {0, *allowed_uids}, most, again).run(held_by)
 
 
 class _Service:
@@ -89,8 +91,10 @@ class _Service:
         self._workers = Workers(self._seldom)
         self._refused = 0
         self._status = ""
+        self._held_by: int | None = None
 
-    def run(self) -> None:
+    def run(self, held_by: int | None) -> None:
+        self._held_by = held_by
         notify.ready(self._counted())
         try:
             while self._turn():
@@ -112,13 +116,13 @@ class _Service:
         if signal.SIGHUP in numbers:
             self._reload()
         self._tell()
-        return not {signal.SIGTERM, signal.SIGINT} & set(numbers)
+        return self._held_by not in happened and not {signal.SIGTERM, signal.SIGINT} & set(numbers)
 
     def _poll(self) -> select.poll:
         poll = select.poll()
         poll.register(self._listening, select.POLLIN)
         poll.register(self._signals, select.POLLIN)
-        for descriptor in self._workers.serving:
+        for descriptor in (*self._workers.serving, *([] if self._held_by is None else [self._held_by])):
             poll.register(descriptor, GONE)
         return poll
 
@@ -245,11 +249,18 @@ def _signals() -> Iterator[socket.socket]:
             signal.set_wakeup_fd(-1)
 
 
-def run(load: Callable[[], Settings], environ: Mapping[str, str], *, path: str = "", user: str = "fingerprint") -> None:
+def run(
+    load: Callable[[], Settings],
+    environ: Mapping[str, str],
+    *,
+    path: str = "",
+    user: str = "fingerprint",
+    held_by: int | None = None,
+) -> None:
     """What `fingerprintd reader` does, with the settings as they are loaded now and at each SIGHUP.
 
     path: where it listens, instead of where the settings say. user: by name, who may ask beside root and whoever runs
-    this. Raises Trouble.
+    this. held_by: as of `serve`. Raises Trouble.
     """
     settings = load()
     host, probes = _means(settings, environ)
@@ -259,6 +270,7 @@ def run(load: Callable[[], Settings], environ: Mapping[str, str], *, path: str =
         probes,
         allowed_uids={os.geteuid(), *_uids(user)},
         again=lambda: _means(load(), environ),
+        held_by=held_by,
     )
 
 

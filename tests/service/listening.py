@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fingerprint.fork import fork_bare
-from fingerprint.service.reading import Means, serve
+from fingerprint.service.reading import serve
 from probes.kit.facts import Section, Seen, config
 from probes.kit.host import Host
 from probes.kit.probe import Of, Probe
@@ -49,21 +49,19 @@ class Listening:
         self._probes, self._host = probes, host or Host()
         self.pid = 0
 
-    def start(
-        self, allowed: Collection[int] = (), most: int = 16, again: Callable[[], Means] | None = None, told: str = ""
-    ) -> None:
-        """told: the socket of a service manager."""
+    def start(self, allowed: Collection[int] = (), told: str = "", held_by: int | None = None, **how: Any) -> None:
+        """told: the socket of a service manager. how: further, of `serve`."""
 
         def body() -> None:
             sys.stderr = self._journal.open("a")
             os.environ["NOTIFY_SOCKET"] = told
             try:
-                serve(str(self.path), self._host, self._probes, allowed_uids=allowed, most=most, again=again)
+                serve(str(self.path), self._host, self._probes, allowed_uids=allowed, held_by=held_by, **how)
             except Exception as error:  # noqa: BLE001  # pytest's own handlers must not run in the fork
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 sys.stderr.flush()
 
-        self.pid = fork_bare([], body)
+        self.pid = fork_bare([] if held_by is None else [held_by], body)
         until(self._answers)
 
     def _answers(self) -> bool:

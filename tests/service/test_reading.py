@@ -374,6 +374,17 @@ def test_it_ends_with_all_that_it_started_and_leaves_no_socket(tmp_path: Path) -
         assert one.hear() is None
 
 
+def test_it_ends_with_whoever_holds_it(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    with listening(tmp_path, fine("one"), held_by=ours) as service:
+        os.close(ours)
+        with peer(service) as one:
+            os.close(theirs)
+            assert one.hear() is None
+        until(service.ended)
+    assert not service.path.exists()
+
+
 def test_sighup_has_it_read_by_what_is_in_force_now(tmp_path: Path) -> None:
     def again() -> Means:
         if (tmp_path / "bad").exists():
