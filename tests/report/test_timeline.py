@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fingerprint.report.json import render as as_json
 from fingerprint.report.timeline import drawing, markdown, page, text
@@ -104,6 +106,12 @@ def test_a_span_is_told_in_two_units_at_most(span: int, words: str) -> None:
     assert lasted(span) == words
 
 
+def test_of_several_hosts_each_line_tells_of_which_it_is() -> None:
+    events = (event("boot", "16T10:00:00"), event("kernel", "16T11:00:00", what="xid", says="grew", host="gpu-08"))
+    found = timeline("", "15T00:00:00", "17T00:00:00", events=events, hosts=("gpu-07", "gpu-08"))
+    assert [(line.what, line.term) for line in lines(found)] == [("gpu-07", "boot"), ("gpu-08", "xid")]
+
+
 # The picture.
 
 
@@ -123,6 +131,16 @@ def test_later_is_never_drawn_further_left() -> None:
     places = [scale.at(time) for time in times]
     assert places == sorted(places)
     assert 0 <= places[0] <= places[-1] <= 1
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=20), st.tuples(*[st.integers(0, 10**9)] * 2))
+def test_whatever_the_times_places_are_in_their_order_and_within_the_width(
+    points: list[int], ran: tuple[int, int]
+) -> None:
+    scale = Scale(points, [(min(ran), max(ran))])
+    places = [scale.at(time) for time in sorted((*points, *ran))]
+    assert places == sorted(places)
+    assert all(0 <= place <= 1 for place in places)
 
 
 def test_without_anything_that_ran_gaps_are_cut_to_their_mean() -> None:

@@ -55,7 +55,7 @@ class _Told(NamedTuple):
 
 def lines(timeline: Timeline) -> list[Line]:
     """All of a timeline."""
-    return [_line(told, timeline) for stretch in _stretches(timeline) for told in _folded(stretch)]
+    return [_placed(told, timeline) for stretch in _stretches(timeline) for told in _folded(stretch)]
 
 
 def label(run: Run) -> str:
@@ -149,6 +149,13 @@ def _rest(stretch: Sequence[Item], item: Item, many: set[Hashable]) -> list[Item
     """This item, and those behind it of its moment."""
     behind = stretch[next(at for at, it in enumerate(stretch) if it is item) :]
     return [it for it in behind if _moment(it) == _moment(item) and _about(it) not in many]
+
+
+def _placed(told: _Told, timeline: Timeline) -> Line:
+    """Where there are several hosts, each line tells of which it is."""
+    line, first = _line(told, timeline), told.items[0]
+    host = first.run.host if isinstance(first, _End) else first.host
+    return line._replace(what=f"{host} {line.what}".strip()) if timeline.hosts[1:] else line
 
 
 def _line(told: _Told, timeline: Timeline) -> Line:
