@@ -37,7 +37,7 @@ def _main(arguments: Sequence[str]) -> int:
 def _run(path: Sequence[str]) -> None:
     from fingerprint.service.reading import run
 
-    run(lambda: load(os.environ), os.environ, path="".join(path))
+    run(lambda: load(os.environ), os.environ, path="".join(path), held_by=0 if path else None)
 
 
 def _serve() -> None:

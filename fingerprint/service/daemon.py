@@ -103,7 +103,8 @@ class Service:
         return snapshot
 
     def look(self) -> None:
-        """At who serves."""
+        """At who serves; and what waits for the store, while nobody does."""
+        self._outbox.flush()
         looked = self._watching.look()
         if not looked.came and not looked.went:
             return
@@ -118,17 +119,17 @@ class Service:
         )
 
     def step(self) -> None:
-        """Each second: samples of what serves, and what waits for the store."""
+        """Each second while something serves."""
         with self._serving_lock:
             self._served.step()
-        self._outbox.flush()
 
     def keep_house(self) -> None:
         older = time.time_ns() - int(self.settings.service.keep_days * DAY * 1e9)
         self.store().retain(older_than=older, most_bytes=self.settings.service.keep_bytes)
 
-    def watch_clocks(self, now: Clocks | None = None) -> None:
-        """Asked each second, by the thread that nothing else may hold up."""
+    def tend(self, now: Clocks | None = None) -> None:
+        """Asked each second, by the thread that nothing else may hold up, and that calls `close`."""
+        self.schedule.pause("second", paused=not self._served.serving)
         now = now or clocks()
         found = jumps(self._clocks, now)
         self._clocks = now

@@ -26,6 +26,7 @@ from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 STEP_SECONDS = 1.0
+READERS_INPUT = 0
 _OF_THE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")  # which waits for one of us
 READER_SECONDS = 10.0
 """Within which a reader of one's own must have begun to listen."""
@@ -36,14 +37,14 @@ def serve(environ: Mapping[str, str]) -> None:
     settings = load(environ)
     with ExitStack() as held:
         signals = held.enter_context(_signals())
-        own = None if _listens(settings.service.reader) else held.enter_context(closing(_OwnReader()))
+        own = held.enter_context(closing(_OwnReader())) if _needs_one(settings, environ) else None
         readers = _Readers(_host(settings, environ), settings, own.path if own else settings.service.reader)
         service = Service(settings, _host(settings, environ), readers, default_path(environ))
         held.callback(service.close)
         service.store()  # what is wrong with it is told now
-        service.schedule.start()
         servers = listen(service, settings)
         held.callback(servers.stop)
+        service.schedule.start()
         held.callback(notify.stopping)
         notify.ready(service.health().says)
         journal = Seldom()
@@ -63,7 +64,7 @@ def _each_second(signals: socket.socket) -> Iterator[set[int]]:
 
 def _watch(service: Service, servers: Servers, journal: Seldom) -> None:
     """Whatever else hangs: that it is alive, how it fares, and whether a clock was set."""
-    service.watch_clocks()
+    service.tend()
     health = service.health()
     notify.status(health.says)
     if not health.ok:
@@ -111,6 +112,7 @@ class _OwnReader:
         """Raises Trouble where it does not begin."""
         self._folder = tempfile.mkdtemp(prefix="fingerprintd-")
         self.path = str(Path(self._folder, "reader.sock"))
+        self._theirs, self._ours = os.pipe()  # it ends with us, however we end
         self._pid = self._started()
         deadline = time.monotonic() + READER_SECONDS
         while not _listens(self.path):
@@ -127,18 +129,27 @@ class _OwnReader:
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(self._pid, signal.SIGTERM)
             os.waitpid(self._pid, 0)
+        os.close(self._theirs)
+        os.close(self._ours)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _started(self) -> int:
         command = [sys.executable, "-m", "fingerprint.service", "reader", self.path]
         bare = {name: value for name, value in os.environ.items() if name not in _OF_THE_MANAGER}
-        return os.posix_spawn(sys.executable, command, bare)
+        return os.posix_spawn(
+            sys.executable, command, bare, file_actions=[(os.POSIX_SPAWN_DUP2, self._theirs, READERS_INPUT)]
+        )
 
     def _has_ended(self) -> bool:
         try:
             return os.waitpid(self._pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
             return True
+
+
+def _needs_one(settings: Settings, environ: Mapping[str, str]) -> bool:
+    """Under a service manager it is a unit's to be there: one of our own would have none of its rights."""
+    return not environ.get("NOTIFY_SOCKET") and not _listens(settings.service.reader)
 
 
 def _listens(path: str) -> bool:

@@ -34,6 +34,14 @@ class Outbox:
                 self.lost += 1
         self.flush()
 
+    def _saved_alone(self, event: Event) -> bool:
+        try:
+            self._save((event,))
+        except (ValueError, TypeError, StoreError):
+            self.lost += 1
+            return False
+        return True
+
     def flush(self) -> None:
         """Tries what waits once more."""
         with self._lock:
@@ -44,6 +52,8 @@ class Outbox:
             except StoreError as error:
                 self.trouble = str(error)
                 return
+            except (ValueError, TypeError):  # one of them cannot be stored at all
+                events = tuple(filter(self._saved_alone, events))
             self.trouble = ""
             self._waiting.clear()
         for event in events:

@@ -45,7 +45,7 @@ from probes.kit.host import Host
 from probes.kit.probe import areas
 from probes.kit.redact import Redactor
 
-MOST = 16
+MOST = 40
 GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: struct ucred of unix(7)
 

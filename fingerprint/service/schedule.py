@@ -83,13 +83,22 @@ class Schedule:
 
     def stop(self) -> None:
         """Waits for the jobs that run now."""
-        self._scheduler.shutdown(wait=True)
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=True)
+
+    def pause(self, name: str, *, paused: bool) -> None:
+        """A job that has nothing to do is not run. By the thread that stops the schedule, which waits for jobs with
+        APScheduler's locks in its hand."""
+        job = self._scheduler.get_job(name)
+        if job is not None and paused is (job.next_run_time is not None):
+            job.pause() if paused else job.resume()
 
     def clock_was_set(self) -> None:
-        """Moments are of the wall clock: after it was set each job that recurs is due at once."""
+        """Moments are of the wall clock: after it was set each job that recurs and is not paused is due at once."""
         now = datetime.now(timezone.utc) + timedelta(milliseconds=1)
         for job in self._scheduler.get_jobs():
-            job.modify(next_run_time=now)
+            if job.next_run_time is not None:
+                job.modify(next_run_time=now)
         self._scheduler.wakeup()
 
     def _heard(self, event: JobExecutionEvent) -> None:

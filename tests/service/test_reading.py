@@ -19,7 +19,7 @@ from fingerprint.reader import Reader
 from fingerprint.reader.remote import connect
 from fingerprint.reader.wire import LINE_CAP
 from fingerprint.service import seldom, workers
-from fingerprint.service.reading import Means, serve
+from fingerprint.service.reading import MOST, Means, serve
 from fingerprint.service.seldom import Seldom
 from fingerprint.snapshot import Job
 from fingerprint.trouble import Trouble
@@ -231,17 +231,17 @@ def test_another_user_is_refused_by_the_kernels_word_unless_he_is_the_services(
 # Nobody holds it up.
 
 
-def test_of_a_hundred_connections_16_are_served_and_the_others_refused_in_words(tmp_path: Path) -> None:
+def test_of_a_hundred_connections_as_many_as_may_be_are_served_and_the_others_refused_in_words(tmp_path: Path) -> None:
     with listening(tmp_path, fine("one")) as service:
         folder = Path(f"/proc/{service.pid}/fd")
         before = len(list(folder.iterdir()))
         peers = [Peer(service.path) for _ in range(100)]
         greetings = [one.hear() for one in peers]
-        assert [told["type"] for told in greetings].count("hello") == 16
+        assert [told["type"] for told in greetings].count("hello") == MOST
         assert {told["why"] for told in greetings if told["type"] == "refused"} == {
-            "all of its 16 connections are in use"
+            f"all of its {MOST} connections are in use"
         }
-        assert len(service.workers()) == 16
+        assert len(service.workers()) == MOST
         assert len(service.journal.splitlines()) == 1
         for one in peers:
             one.close()
