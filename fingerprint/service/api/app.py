@@ -43,6 +43,7 @@ def application(service: "Service", counts: Counts) -> FastAPI:
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(Trouble, _of_trouble)
+    app.add_exception_handler(Exception, _of_failure)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # as FastAPI's own pages tell to extend it
     return app
 
@@ -89,6 +90,10 @@ async def _of_validation(_: Request, error: Exception) -> Response:
 
 async def _of_trouble(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, _status(error))
+
+
+async def _of_failure(_request: Request, _error: Exception) -> Response:
+    return JSONResponse({"error": "the service failed on this: its journal tells why"}, 500)
 
 
 def _status(error: Exception) -> int:

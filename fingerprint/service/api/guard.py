@@ -18,6 +18,7 @@ App = Callable[[Any, Receive, Send], Awaitable[None]]
 
 MOST_BODY_BYTES, BODY_SECONDS = 1 << 20, 10.0
 LOG_SECONDS = 60.0
+CLOSE = {"connection": "close"}
 _log = logging.getLogger(__name__)
 
 
@@ -67,17 +68,15 @@ class Guard:
         refused = self._refused(headers)
         if refused:
             self._counts.refused[refused.why] += 1
-            told = JSONResponse({"error": refused.says}, refused.status, {**refused.headers, "connection": "close"})
+            told = JSONResponse({"error": refused.says}, refused.status, {**refused.headers, **CLOSE})
             await told(scope, receive, answer.send)
             return
         try:
             await self._app(scope, _Body(receive).receive, answer.send)
         except Exception as error:  # whatever it is, whoever asked is told, and others are served on
             self._counts.failed(scope["path"], error)
-            if answer.begun:
+            if not answer.over:
                 raise
-            told = JSONResponse({"error": "the service failed on this: its journal tells why"}, 500)
-            await told(scope, receive, answer.send)
 
     def _refused(self, headers: Mapping[bytes, bytes]) -> Refusal | None:
         if self._door.hosts is not None and _host(headers) not in self._door.hosts:
@@ -92,16 +91,16 @@ class Guard:
 
 
 class _Answer:
-    """begun: whether its status was sent."""
+    """over: whether all of it was sent."""
 
     def __init__(self, send: Send, counts: Counts) -> None:
-        self._send, self._counts, self.begun = send, counts, False
+        self._send, self._counts, self.over = send, counts, False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
             self._counts.answers[message["status"]] += 1
         await self._send(message)
+        self.over = message["type"] == "http.response.body" and not message.get("more_body", False)
 
 
 class _Body:
@@ -119,11 +118,11 @@ class _Body:
         try:
             message = await asyncio.wait_for(self._receive(), self._ends - time.monotonic())
         except asyncio.TimeoutError:
-            raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS:g} s") from None
+            raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS:g} s", CLOSE) from None
         self._bytes += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._bytes > MOST_BODY_BYTES:
-            raise HTTPException(413, f"what is sent may hold {MOST_BODY_BYTES >> 20} MiB")
+            raise HTTPException(413, f"what is sent may hold {MOST_BODY_BYTES >> 20} MiB", CLOSE)
         return message
 
 

@@ -12,7 +12,7 @@ import socket
 import stat
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
 """For a whole request to arrive; between two of one connection; for an answer to be taken; for answers at the end."""
+TICK_SECONDS = 0.5
 MOST_CONNECTIONS, MOST_HEADER_BYTES, BACKLOG = 256, 1 << 14, 128
 MOST_THREADS = 6
 """Beside one for snapshots and one for comparisons: a store is open in each."""
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 4096
-logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # of garbage it warns line by line; `Counts` counts it
+logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # `Counts` tells what went wrong, not line by line
 
 
 class Impatient(H11Protocol):
@@ -81,6 +82,14 @@ class Impatient(H11Protocol):
             self.transport.abort()
 
 
+class Calm(uvicorn.Server):
+    """uvicorn's own looks ten times a second whether it is to end, and costs an idle host more than all else here."""
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            await asyncio.sleep(TICK_SECONDS)
+
+
 class Servers:
     """Those that answer. addresses: where."""
 
@@ -89,7 +98,7 @@ class Servers:
         app = application(service, self.counts)
         self.addresses = tuple(each.getsockname() for each, _ in listeners)
         self._service = service
-        self._servers = [(uvicorn.Server(_config(Guard(app, door, self.counts))), each) for each, door in listeners]
+        self._servers = [(Calm(_config(Guard(app, door, self.counts))), each) for each, door in listeners]
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="api", daemon=True)
         self._thread.start()
 
@@ -117,9 +126,14 @@ class Servers:
 def serve(service: "Service", settings: Settings) -> Servers:
     """Listens where the settings say, from now on. Raises Trouble where it cannot."""
     asked = settings.service
-    doors = [(unix_socket(Path(asked.socket), asked.group), Door())] if asked.socket else []
-    if asked.tcp:
-        doors.append(_tcp(asked.tcp, asked.token_file, behind_tls=asked.behind_tls))
+    with ExitStack() as unless_all:
+        doors = []
+        if asked.tcp:
+            doors.append(_tcp(asked.tcp, asked.token_file, behind_tls=asked.behind_tls))
+            unless_all.callback(doors[0][0].close)
+        if asked.socket:
+            doors.insert(0, (unix_socket(Path(asked.socket), asked.group), Door()))
+        unless_all.pop_all()
     return Servers(service, doors)
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/v1", tags=["comparing"])
 HISTORY = 20
+OWN = Gate()
+"""Against the host's own defaults and maxima."""
 Side = Annotated[str, Query(min_length=1, max_length=200, description="A run, a series, a window or a snapshot's id.")]
 Metric = Annotated[str | None, Query(min_length=1, max_length=100, description="Look at this metric alone.")]
 Vary = Annotated[tuple[Glob, ...], Query(max_length=MOST, description="Changes that are intended.")]
@@ -55,7 +57,7 @@ def _noise_of(host: str) -> Learned | None:
 
 
 @router.post("/gate", response_class=Response, responses=told_as("Verdict"))
-async def gate(service: Asked, line: Comparisons, asked: Gate) -> Response:
+async def gate(service: Asked, line: Comparisons, asked: Gate = OWN) -> Response:
     """Whether a benchmark may start: the host as it is now. Of what a command would be given nothing is known here."""
     return await line.run(lambda: written(_verdict(service, asked)))
 

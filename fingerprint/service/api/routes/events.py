@@ -70,7 +70,6 @@ async def _chunks(
             for event in listener.take():
                 if event.id not in told and (not kinds or event.kind in kinds):
                     yield _chunk(event)
-            told = set()
     finally:
         listener.close()
 
@@ -86,12 +85,12 @@ async def _within(woken: asyncio.Event, seconds: float) -> bool:
 def _missed(service: Service, kinds: Sequence[str], last: str) -> tuple[Event, ...]:
     """Those that were noticed later: an id begins with the ms in which it was made, and what is noticed lies some time
     back."""
-    since = max(0, _made_at(last) - HOUR)
+    since = max(0, made_at(last) - HOUR)
     kept = service.store().events(since=since, kinds=kinds, limit=MOST_MISSED)
     return tuple(sorted((event for event in kept if event.id > last), key=lambda event: event.id))
 
 
-def _made_at(ulid: str) -> int:
+def made_at(ulid: str) -> int:
     """ns since 1970."""
     number = 0
     for letter in ulid[:10]:
