@@ -91,7 +91,6 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "one door to rich": ("fingerprint/runs/violation_g.py", "from rich.text import Text"),
     "one door to click": ("fingerprint/runs/violation_h.py", "import click"),
     "one door to pynvml": ("probes/kit/violation_i.py", "import pynvml"),
-    "no door yet to apscheduler": ("fingerprint/runs/violation_j.py", "import apscheduler"),
 }
 
 

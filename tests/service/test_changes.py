@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from fingerprint.service.changes import Change, Changes
 from fingerprint.snapshot import Reading
 from probes.kit.facts import Gap
+from probes.memory import Memory
 from tests.service.snapshots import TYPES, at, kernel, memory, snapshot
 
 
@@ -59,7 +60,8 @@ def test_an_item_that_came_and_went_is_told_whole_and_once() -> None:
 
 def test_a_section_that_hung_is_no_change() -> None:
     changes = Changes(TYPES)
-    taken = [memory(60), Reading("timed_out", "hung"), Reading("timed_out", "hung"), memory(60), memory(60)]
+    hung = Reading("timed_out", "hung")
+    taken: list[Memory | Reading] = [memory(60), hung, hung, memory(60), memory(60)]
     assert [changes.take(snapshot(minute, memory=one)) for minute, one in enumerate(taken)] == [()] * 5
 
 
