@@ -21,7 +21,8 @@ from fingerprint.service.api.asked import Area, Health
 from fingerprint.service.broadcast import Broadcast
 from fingerprint.service.changes import Changes
 from fingerprint.service.clocks import Clocks, clocks, jumps
-from fingerprint.service.happened import of_change, of_jump, of_server, of_trouble
+from fingerprint.service.containers import Containers
+from fingerprint.service.happened import of_change, of_jump, of_restart, of_server, of_trouble
 from fingerprint.service.outbox import Outbox
 from fingerprint.service.rounds import Rounds
 from fingerprint.service.schedule import Job, Schedule
@@ -55,8 +56,8 @@ class Service:
         self._probes = probes_of([area for area in areas() if area not in settings.areas.skip], settings)
         types = {area: probe.section for area, probe in self._probes.items()}
         self._changes, self._troubles = Changes(types), Troubles(types)
-        self._watching = Watching(host)
-        self._served = Served(Workshop(host, self.host_name, self._means))
+        self._watching, self._containers = Watching(host), Containers()
+        self._served = Served(Workshop(host, self.host_name, self._means, self._ended))
         self._serving_lock = threading.Lock()
         self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
         self.events = Broadcast()
@@ -264,6 +265,18 @@ class Service:
         if not isinstance(found, FoundRun):
             raise Trouble(f"'{name_or_id}' is no run: `fingerprint runs` lists what there is")
         return found.latest.id
+
+    def _ended(self, name: str, run_id: str) -> None:
+        """A run of what serves: in another start of its container than the one before?"""
+        try:
+            for earlier in () if self._containers.knows(name) else self.store().runs(name=name, limit=2):
+                if earlier.id != run_id:  # of a service that ran before this one
+                    self._containers.take(name, self.store().records(earlier.id))
+            restart = self._containers.take(name, self.store().records(run_id))
+        except StoreError:  # it went on in a spill file
+            return
+        if restart:
+            self._outbox.add([of_restart(self.host_name, restart, run_id)])
 
     def _raised(self) -> Iterator[str]:
         for job, (times, what) in self._failures.items():

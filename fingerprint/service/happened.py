@@ -2,7 +2,8 @@
 
 from fingerprint.ids import new_id
 from fingerprint.service.changes import Change
-from fingerprint.service.clocks import Jump
+from fingerprint.service.clocks import Clocks, Jump, clocks
+from fingerprint.service.containers import Restart
 from fingerprint.service.troubles import Trouble
 from fingerprint.service.watching import Seen
 from fingerprint.store import Event
@@ -13,8 +14,21 @@ BOOT = FactPath(("kernel", "boot_id"))
 
 
 def of_change(host: str, change: Change) -> Event:
-    kind: EventKind = "boot" if change.path == BOOT else "state"
-    return Event(new_id(), host, change.since, change.until, kind, str(change.path), change.was, change.is_)
+    if change.path == BOOT:
+        booted = min(max(change.since, booted_at(clocks())), change.until)
+        return Event(new_id(), host, booted, booted, "boot", str(BOOT), change.was, change.is_, "the host was started")
+    return Event(new_id(), host, change.since, change.until, "state", str(change.path), change.was, change.is_)
+
+
+def booted_at(now: Clocks) -> int:
+    """ns since 1970."""
+    return int((now.wall - now.boot) * 1e9)
+
+
+def of_restart(host: str, restart: Restart, run: str) -> Event:
+    says = f"the container of {restart.name} was started anew"
+    times = (restart.since, restart.until)
+    return Event(new_id(), host, *times, "container start", restart.name, restart.was, restart.is_, says, run)
 
 
 def of_trouble(host: str, trouble: Trouble) -> Event:

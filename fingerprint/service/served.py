@@ -24,11 +24,13 @@ RATES = Rates(first_minute_hz=1, then_hz=1)
 
 
 class Workshop(NamedTuple):
-    """means: what one run is recorded with, and its journal; what it holds is let go with the stack."""
+    """means: what one run is recorded with, and its journal; what it holds is let go with the stack. ended: told of
+    the name and id of each run that ended."""
 
     host: Host
     host_name: str
     means: Callable[[ExitStack], tuple[Means, Journal]]
+    ended: Callable[[str, str], object] = lambda _name, _id: None
 
 
 class Segment:
@@ -143,14 +145,18 @@ class Served:
         return self._segments[name].run_id
 
     def _cut(self, name: str) -> str:
-        self._segments.pop(name).end()
+        self._end(name)
         self._segments[name] = Segment(self._workshop, self.attachment(name, [self._servers[name].server]))
         return self._segments[name].run_id
 
     def _close(self, name: str) -> str:
-        segment = self._segments.pop(name)
         self._servers.pop(name, None)
+        return self._end(name)
+
+    def _end(self, name: str) -> str:
+        segment = self._segments.pop(name)
         segment.end()
+        self._workshop.ended(name, segment.run_id)
         return segment.run_id
 
     def _free(self, name: str) -> str:
