@@ -58,7 +58,7 @@ class Service:
         self._changes, self._troubles = Changes(types), Troubles(types)
         self._watching, self._containers = Watching(host), Containers()
         self._served = Served(Workshop(host, self.host_name, self._means, self._ended))
-        self._serving_lock = threading.Lock()
+        self._serving_lock, self._round_lock = threading.Lock(), threading.Lock()
         self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
         self.events = Broadcast()
         self._outbox = Outbox(self._save_events, self.events)
@@ -85,19 +85,16 @@ class Service:
 
     def round(self, *, keep: bool) -> Snapshot:
         """keep: its volatile values, too, however little changed."""
-        if self.newest() is None:
-            self._begin_from_stored()
-        snapshot = self._rounds.take()
-        self._note(snapshot)
-        self._save(snapshot, keep=keep)
-        changes = self._changes.take(snapshot)
-        troubles = self._troubles.take(snapshot)
-        self._outbox.add(
-            [
-                *(of_change(self.host_name, change) for change in changes),
-                *(of_trouble(self.host_name, trouble) for trouble in troubles),
-            ]
-        )
+        with self._round_lock:
+            if self.newest() is None:
+                self._begin_from_stored()
+            snapshot = self._rounds.take()
+            self._note(snapshot)
+            self._save(snapshot, keep=keep)
+            changes, troubles = self._changes.take(snapshot), self._troubles.take(snapshot)
+        host = self.host_name
+        told = [*(of_change(host, one) for one in changes), *(of_trouble(host, one) for one in troubles)]
+        self._outbox.add(told)
         if changes:
             with self._serving_lock:
                 self._served.cut()
@@ -159,11 +156,11 @@ class Service:
         return self._rounds.newest
 
     def take(self, areas: Collection[str] = ()) -> Snapshot:
-        """A fresh one. It stands among the stored ones only if it is whole."""
+        """A fresh one: a round like any other where it is whole, and else stored nowhere."""
+        if not areas:
+            return self.round(keep=True)
         snapshot = self._rounds.take(areas)
         self._note(snapshot)
-        if not areas:
-            self._save(snapshot, keep=True)
         return snapshot
 
     def begin(

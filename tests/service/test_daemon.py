@@ -31,10 +31,11 @@ class Daemon:
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "fingerprint.service"], env=self.environ, stdout=log, stderr=log
-            )
+            self.process = subprocess.Popen(self.command(), env=self.environ, stdout=log, stderr=log)
         until(lambda: (self.folder / "api.sock").exists() or self._ended(), 60)
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "fingerprint.service"]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
