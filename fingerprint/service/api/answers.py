@@ -65,10 +65,10 @@ def listed_as(name: str) -> dict[int | str, dict[str, Any]]:
     return {200: _json({"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}, f"{name}s, oldest first")}
 
 
-def document_as(schema: str, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """A document that names its schema."""
-    properties = {"schema": {"const": schema}}
-    return {status: _json({"type": "object", "required": ["schema"], "properties": properties}, schema)}
+def document_as(*schemas: str) -> dict[int | str, dict[str, Any]]:
+    """A document that names its schema, one of these."""
+    properties = {"schema": {"enum": schemas}}
+    return {200: _json({"type": "object", "required": ["schema"], "properties": properties}, " or ".join(schemas))}
 
 
 def object_as(says: str, status: int = 200) -> dict[int | str, dict[str, Any]]:

@@ -6,6 +6,7 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -27,6 +28,7 @@ from fingerprint.version import __version__
 if TYPE_CHECKING:
     from fingerprint.service.api.asked import Service
 
+PARTS = (snapshots, runs, comparing, events, itself)
 CONTRACTS = (Diff, Verdict, Event, Health)
 """Described by their own docstrings, as `fingerprint schema` does."""
 
@@ -38,7 +40,7 @@ def application(service: "Service", counts: Counts) -> FastAPI:
     )  # fmt: skip
     app.state.service, app.state.counts = service, counts
     app.state.lines, app.state.kept = Lines(), Computed()
-    for part in (snapshots, runs, comparing, events, itself):
+    for part in PARTS:
         app.include_router(part.router)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -74,10 +76,27 @@ def schema() -> dict[str, Any]:
     return document(application(None, Counts()))  # type: ignore[arg-type]  # nobody asks it
 
 
-async def _of_http(_: Request, error: Exception) -> Response:
+SAYS = {
+    "Not Found": "there is no such page: /openapi.json lists all",
+    "Method Not Allowed": "this page is not asked in that way: /openapi.json tells how",
+}
+"""Instead of the words of the framework."""
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    says = "there is no such page; /openapi.json lists all" if error.detail == "Not Found" else str(error.detail)
-    return JSONResponse({"error": says}, error.status_code, error.headers)
+    says = SAYS.get(error.detail, error.detail)
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if error.status_code == 405:
+        headers["allow"] = ", ".join(_allowed(request))  # the router names those of the first route alone
+    return JSONResponse({"error": says}, error.status_code, headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """What may be done with this path."""
+    routes = [route for part in PARTS for route in part.router.routes if isinstance(route, APIRoute)]
+    matching = [route for route in routes if route.path_regex.fullmatch(request.url.path)]
+    return sorted({method for route in matching for method in route.methods or ()})
 
 
 async def _of_validation(_: Request, error: Exception) -> Response:

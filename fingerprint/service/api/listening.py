@@ -157,11 +157,13 @@ def unix_socket(path: Path, group: str) -> socket.socket:
         with suppress(KeyError, PermissionError):
             os.chown(path, -1, grp.getgrnam(group).gr_gid)
         listener.listen(BACKLOG)
-    except OSError as error:
+        return listener
+    except BaseException as error:
         listener.close()
+        if not isinstance(error, OSError):
+            raise
         why = error.strerror or error
         raise Trouble(f"service.socket {path} cannot be listened on ({why}): let it name another place") from None
-    return listener
 
 
 def _make_way(path: Path) -> None:

@@ -216,3 +216,9 @@ def test_it_stops_while_somebody_listens(api: Api) -> None:
     assert not api.servers.alive()
     assert time.monotonic() - began < 4
     assert not api.path.exists()
+
+
+def test_a_page_that_is_asked_in_another_way_tells_which_ways_there_are(api: Api) -> None:
+    answer = api("DELETE", "/v1/runs")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, POST")
+    assert api("GET", "/v1/run").json == {"error": "there is no such page: /openapi.json lists all"}

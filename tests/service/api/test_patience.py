@@ -16,7 +16,7 @@ from tests.service.api.conftest import Api
 from tests.service.api.test_answers import an_event
 from tests.waiting import until
 
-STREAM = b"GET /v1/events/stream HTTP/1.1\r\nhost: x\r\n\r\n"
+STREAM = b"GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 
 
 def ended(connection: socket.socket) -> bytes:

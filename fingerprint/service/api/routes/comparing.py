@@ -28,7 +28,15 @@ router = APIRouter(prefix="/v1", tags=["comparing"])
 HISTORY = 20
 OWN = Gate()
 """Against the host's own defaults and maxima."""
-Side = Annotated[str, Query(min_length=1, max_length=200, description="A run, a series, a window or a snapshot's id.")]
+Side = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=200,
+        description="A run, a series, a window or a snapshot's id.",
+        examples=["@", "run-A"],
+    ),
+]
 Metric = Annotated[str | None, Query(min_length=1, max_length=100, description="Look at this metric alone.")]
 Vary = Annotated[tuple[Glob, ...], Query(max_length=MOST, description="Changes that are intended.")]
 

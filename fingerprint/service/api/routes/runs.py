@@ -51,7 +51,7 @@ def begun(service: Asked, asked: Begin) -> Response:
     return written(of_row(row), 201)
 
 
-@router.get("/{ref}", response_class=Response, responses=document_as("fingerprint.run/1"))
+@router.get("/{ref}", response_class=Response, responses=document_as("fingerprint.run/1", "fingerprint.snapshot/1"))
 async def shown(service: Asked, line: Comparisons, ref: Ref) -> Response:
     """The last attempt of a run, or a snapshot by its id (fingerprint.snapshot/1)."""
     return await line.run(lambda: written(of_found(found(service, ref))))

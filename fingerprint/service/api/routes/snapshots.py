@@ -17,13 +17,14 @@ from fingerprint.store.transfer import of_snapshot as exported
 from probes.kit.probe import areas as all_areas
 
 router = APIRouter(prefix="/v1", tags=["host"])
+DOCUMENTS = document_as("fingerprint.snapshot/1", "fingerprint.export/1")
 Areas = Annotated[tuple[str, ...], Query(max_length=100, description="Of these areas alone.")]
 Form = Annotated[
     Literal["document", "export"], Query(description="As `snapshot --format json` prints it, or for another store.")
 ]
 
 
-@router.get("/snapshot", response_class=Response, responses=document_as("fingerprint.snapshot/1"))
+@router.get("/snapshot", response_class=Response, responses=DOCUMENTS)
 def newest(service: Asked, areas: Areas = (), form: Form = "document") -> Response:
     """The newest snapshot. Each section tells its outcome."""
     _check(areas)
@@ -33,7 +34,7 @@ def newest(service: Asked, areas: Areas = (), form: Form = "document") -> Respon
     return _answer(snapshot, areas, form)
 
 
-@router.post("/snapshot", response_class=Response, responses=document_as("fingerprint.snapshot/1"))
+@router.post("/snapshot", response_class=Response, responses=DOCUMENTS)
 async def taken(service: Asked, line: Snapshots, areas: Areas = (), form: Form = "document") -> Response:
     """A snapshot of now. Who asks while one is taken for somebody else is given one that began later."""
     _check(areas)
