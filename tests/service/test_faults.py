@@ -54,7 +54,7 @@ def test_events_wait_while_the_store_is_locked_and_are_there_once_afterwards(
 ) -> None:
     stand_in = StandIn(tmp_path / "engine", "vllm")
     with stand_in.serving():
-        until(lambda: health(daemon)["store"], 60)
+        until(lambda: name_of(stand_in) in str(health(daemon)["serving"]) and health(daemon)["store"], 60)
         locked.execute("ROLLBACK")
         until(lambda: not health(daemon)["store"], 60)
     with daemon.store as store:
