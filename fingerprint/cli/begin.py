@@ -36,11 +36,15 @@ fingerprint end run-A""",
 @output_format("text", "json")
 @quiet()
 def command(quiet: bool, deep: bool, form: str, **asked: Any) -> None:
-    """Begin to record a run of a server that runs already, in the background, until `end`."""
+    """Begin to record a run of a server that runs already, in the background, until `end`. Where the service runs, it
+    does that."""
     from fingerprint.cli.invocation import Invocation
     from fingerprint.cli.serving import attachment, told
 
     invocation = Invocation({"deep": deep or None})
+    if (begun_there := _by_service(invocation, Asked(**asked), deep)) is not None:
+        _tell(begun_there, form, quiet)
+        return
     attached = attachment(invocation, Asked(**asked), detached=True)
     pid, answer = _detached(invocation, attached)
     begun, _, trouble = answer.partition(" ")
@@ -54,6 +58,30 @@ def command(quiet: bool, deep: bool, form: str, **asked: Any) -> None:
     elif not quiet:
         say(f"{attached.name} records {told(invocation.host, attached.servers)}, as process {pid}, until: "
             f"fingerprint end {attached.name}")  # fmt: skip
+
+
+def _by_service(invocation: "Invocation", asked: Asked, deep: bool) -> dict[str, Any] | None:
+    """The run that the service began, which sees servers of all users, and samples for all; None where it does not run,
+    or is asked for what it does not do."""
+    if invocation.service is None or len(asked.pids) + len(asked.ports) != 1 or asked.every or asked.seconds or deep:
+        return None
+    from fingerprint.cli.collecting import workload
+    from fingerprint.cli.served import begin, is_alone
+    from fingerprint.cli.serving import attachment
+
+    if is_alone(invocation):
+        return None
+    which = {"pid": asked.pids[0]} if asked.pids else {"port": asked.ports[0]}
+    more = {"benchmark": asked.benchmark or "", "workload": dict(workload(asked.workload)), "vary": list(asked.vary)}
+    return begin(invocation, {"name": asked.name or attachment(invocation, asked).name, **which, **more})
+
+
+def _tell(row: dict[str, Any], form: str, quiet: bool) -> None:
+    name = f"{row['name']}#{row['attempt']}"
+    if form == "json":
+        click.echo(json.dumps({**{key: row[key] for key in ("id", "name", "attempt")}, "pid": row["opener"]["pid"]}))
+    elif not quiet:
+        say(f"the service records {name} until: fingerprint end {name}")
 
 
 def _row_of(invocation: "Invocation", name: str, pid: int) -> "RunRow":

@@ -37,6 +37,9 @@ def command(run: str | None, quiet: bool) -> None:
 
     invocation, host = Invocation(), Host()
     row, store = _meant(invocation, host, run)
+    if store.origin == "service":
+        _end_there(invocation, row, quiet)
+        return
     _end(host, load(store, row.id))
     ended = load(store, row.id)
     if ended.closed is None:
@@ -45,6 +48,19 @@ def command(run: str | None, quiet: bool) -> None:
         say(trouble)
     if not quiet:
         say(f"recorded {ended.label} (see: fingerprint show {ended.label})")
+
+
+def _end_there(invocation: "Invocation", row: "RunRow", quiet: bool) -> None:
+    """Of a run that the service records: by the service, which is not to be ended with it."""
+    from fingerprint.cli.served import end
+
+    if invocation.service is None:
+        raise Trouble(
+            f"{row} is recorded by the service, which does not run: start it, and it closes what it left open"
+        )
+    end(invocation.service, row.id)
+    if not quiet:
+        say(f"recorded {row} (see: fingerprint show {row})")
 
 
 def _meant(invocation: "Invocation", host: "Host", run: str | None) -> "tuple[RunRow, Store]":
@@ -56,7 +72,8 @@ def _meant(invocation: "Invocation", host: "Host", run: str | None) -> "tuple[Ru
 
     stores = invocation.stores
     by_origin: dict[str, Store] = {store.origin: store for store in stores.stores}
-    alive = [row for row in stores.runs() if row.closed is None and is_alive(host, row.opener)]
+    own = [row for row in stores.runs(service=False) if row.closed is None]
+    alive = [row for row in own if is_alive(host, row.opener)]
     going = [(row, by_origin[row.origin]) for row in alive if load(by_origin[row.origin], row.id).opened.attached]
     if len(going) != 1:
         names = " and ".join(str(row) for row, _ in going)

@@ -20,6 +20,7 @@ from probes.kit.redact import Redactor
 
 if TYPE_CHECKING:
     from fingerprint.noise import Learned
+    from fingerprint.service.client import Client
     from fingerprint.store import FoundRun, Store, Stores
     from probes.kit.host import Host
 
@@ -62,6 +63,10 @@ class Invocation:
     def _not_skipped(self, names: Iterable[str]) -> list[str]:
         return [area for area in names if area not in self.settings.areas.skip]
 
+    def areas_of_host(self) -> list[str]:
+        """Those that the settings do not skip."""
+        return self._not_skipped(names_of_host())
+
     def snapshot(
         self, only: Sequence[str] = (), meanwhile: Sequence[str] = (), processes: Sequence[Target] = ()
     ) -> Snapshot:
@@ -87,6 +92,13 @@ class Invocation:
         """The environment, with the store that the settings name."""
         return {**os.environ, "FINGERPRINT_STORE": self.settings.store} if self.settings.store else os.environ
 
+    @cached_property
+    def service(self) -> "Client | None":
+        """The service of this host, where its socket is there and this user's to use. Nothing was asked of it yet."""
+        from fingerprint.service.client import Client
+
+        return None if self._replay is not None else Client.if_there(os.environ, self.settings.service.socket)
+
     def store(self) -> "Store":
         """The user's own, for writing."""
         from fingerprint.store import Store, default_path
@@ -99,6 +111,10 @@ class Invocation:
         from fingerprint.store import Stores
 
         stores = Stores.open(self.environ)
+        if self.service is not None:
+            from fingerprint.cli.served import with_its_store
+
+            stores = with_its_store(self, stores)
         for sentence in stores.unreadable:
             say(sentence)
         return stores

@@ -1,6 +1,6 @@
 """fingerprint metric."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -11,7 +11,9 @@ from fingerprint.cli.verb import Verb
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
+    from fingerprint.cli.invocation import Invocation
     from fingerprint.metrics.metric import Metric
+    from fingerprint.store import FoundRun
 
 
 @click.command(
@@ -37,20 +39,32 @@ fingerprint metric run-B --json results.jsonl  (a line of it: {"name": "ttft_ms"
               help="Add all that a file holds, as JSON, one on each line; - for standard input.")  # fmt: skip
 def command(run: str, file: IO[bytes] | None, **said: Any) -> int:
     """Add a metric to a run: VALUEs in the order measured. Given again, it replaces the former values."""
-    import time
-
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.record import Measured
 
     metrics = [_said(**said)] if file is None else [*_of_file(file, **said)]
-    found = Invocation().run(run)
-    store = found.store.writable()
+    invocation = Invocation()
+    found = invocation.run(run)
+    good = [metric for metric in metrics if not isinstance(metric, Trouble)]
     for metric in metrics:
         if isinstance(metric, Trouble):
             say(str(metric))
-        else:
-            store.append(found.latest.id, Measured(time.time_ns(), metric))
+    _add(invocation, found, good)
     return 2 if any(isinstance(metric, Trouble) for metric in metrics) else 0
+
+
+def _add(invocation: "Invocation", found: "FoundRun", metrics: "Sequence[Metric]") -> None:
+    import time
+
+    from fingerprint.runs.record import Measured
+
+    if invocation.service is not None and found.store.origin == "service":
+        from fingerprint.cli.served import add_metrics
+
+        add_metrics(invocation.service, found.latest.id, metrics)
+        return
+    store = found.store.writable()
+    for metric in metrics:
+        store.append(found.latest.id, Measured(time.time_ns(), metric))
 
 
 def _said(name: str | None, values: tuple[float, ...], unit: str, better: Any, series: bool) -> "Metric":

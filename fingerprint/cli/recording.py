@@ -1,6 +1,7 @@
 """What a run of a command and a run of a server are recorded with."""
 
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.recording import Means
     from fingerprint.runs.session import Plan
+    from fingerprint.snapshot import Job, Snapshot
     from fingerprint.store import Journal
 
 
@@ -35,10 +37,22 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
         sampler=sampler,
         journal=journal,
         host=invocation.host,
-        snapshot=lambda: take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s),
+        snapshot=lambda: (
+            _by_service(invocation, jobs)
+            or take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s)
+        ),
         given=lambda: read_given(reader),
     )
     return means, journal
+
+
+def _by_service(invocation: "Invocation", jobs: "Sequence[Job]") -> "Snapshot | None":
+    """It may read what this user may not."""
+    if invocation.service is None:
+        return None
+    from fingerprint.cli.served import now
+
+    return now(invocation, [job.area for job in jobs])
 
 
 def name_of(program: str) -> str:

@@ -6,7 +6,7 @@ import click
 
 from fingerprint.cli.verb import Verb
 
-SCHEMAS = ("diff", "gate", "snapshot", "timeline")
+SCHEMAS = ("api", "diff", "gate", "snapshot", "timeline")
 
 
 @click.command(
@@ -16,13 +16,18 @@ fingerprint schema diff > fingerprint.diff.schema.json""",
 )
 @click.argument("name", type=click.Choice(SCHEMAS))
 def command(name: str) -> None:
-    """Print the JSON Schema of what `diff` (or `status`), `gate`, `snapshot` or `timeline` gives as JSON."""
+    """Print the JSON Schema of what `diff` (or `status`), `gate`, `snapshot` or `timeline` gives as JSON; `api`: the
+    OpenAPI document of the service."""
     import json
 
     click.echo(json.dumps(_schema(name), indent=2))
 
 
 def _schema(name: str) -> "dict[str, Any]":
+    if name == "api":
+        from fingerprint.service.api.app import schema as openapi
+
+        return openapi()
     from fingerprint.report.json import schema
 
     if name == "diff":

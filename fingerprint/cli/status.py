@@ -26,7 +26,7 @@ def command(form: str) -> None:
     from fingerprint.cli.invocation import Invocation
 
     invocation = Invocation()
-    now = invocation.snapshot()
+    now = _now(invocation)
     earlier = _earlier(invocation)
     if earlier is None:
         if form == "json":
@@ -43,6 +43,16 @@ def command(form: str) -> None:
         click.echo(as_json(diff), nl=False)
     else:
         click.echo(_in_words(invocation, earlier, diff), nl=False, color=invocation.color)
+
+
+def _now(invocation: "Invocation") -> "Snapshot":
+    """As a service reads it, which may read what this user may not."""
+    if invocation.service is not None:
+        from fingerprint.cli.served import now
+
+        if snapshot := now(invocation, invocation.areas_of_host()):
+            return snapshot
+    return invocation.snapshot()
 
 
 def _earlier(invocation: "Invocation") -> "FoundRun | None":

@@ -10,7 +10,6 @@ import stat
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
 
 from fingerprint.trouble import Trouble
 
@@ -41,6 +40,7 @@ class Client:
     def __init__(self, path: str) -> None:
         self.path = path
         self._alive: bool | None = None
+        self._why = ""
 
     @classmethod
     def if_there(cls, environ: Mapping[str, str] = os.environ, path: str = SOCKET) -> "Client | None":
@@ -55,6 +55,13 @@ class Client:
             return None
         return cls(path) if usable else None
 
+    def greet(self) -> None:
+        """Whether it answers at all. Raises NoAnswer."""
+        if self._alive is None:
+            self._answered("GET", "/v1/version", None, ALIVE_SECONDS)
+        if self._why:
+            raise NoAnswer(self._why)
+
     def get(self, path: str, seconds: float = ANSWER_SECONDS, **asked: Any) -> bytes:
         return self._asked("GET", _url(path, asked), None, seconds)
 
@@ -62,17 +69,8 @@ class Client:
         return self._asked("POST", _url(path, asked), None if sent is None else json.dumps(sent).encode(), seconds)
 
     def _asked(self, method: str, url: str, body: bytes | None, seconds: float) -> bytes:
-        if self._alive is None:
-            self._alive = False
-            self._answered("GET", "/v1/version", None, ALIVE_SECONDS)
-            self._alive = True
-        if not self._alive:
-            raise NoAnswer(f"the service at {self.path} did not answer")
-        try:
-            return self._answered(method, url, body, seconds)
-        except NoAnswer:
-            self._alive = False
-            raise
+        self.greet()
+        return self._answered(method, url, body, seconds)
 
     def _answered(self, method: str, url: str, body: bytes | None, seconds: float) -> bytes:
         from http.client import HTTPConnection, HTTPException
@@ -84,22 +82,30 @@ class Client:
             connection.sock = connected(self.path, time.monotonic() + seconds)
             headers = {"content-type": "application/json"} if body is not None else {}
             connection.request(method, url, body, headers)
-            return _content(connection.getresponse())
+            response = connection.getresponse()
+            self._alive = True
+            return _content(response)
         except (OSError, HTTPException) as error:
             why = "in time" if isinstance(error, (TimeoutError, BlockingIOError)) else f"({_words(error)})"
-            raise NoAnswer(f"the service at {self.path} did not answer {why}: `systemctl status fingerprint`") from None
+            self._alive = False
+            self._why = f"the service at {self.path} did not answer {why}: see `systemctl status fingerprint`"
+            raise NoAnswer(self._why) from None
         finally:
             connection.close()
 
 
 def _url(path: str, asked: Mapping[str, Any]) -> str:
     """What is None is not asked for; of several values each."""
+    from urllib.parse import urlencode
+
     given = {name: value for name, value in asked.items() if value is not None}
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
 def named(*parts: str) -> str:
     """A path below /v1; what stands in it may hold anything."""
+    from urllib.parse import quote
+
     return "/".join(("/v1", *(quote(part, safe="") for part in parts)))
 
 

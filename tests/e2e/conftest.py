@@ -29,6 +29,7 @@ class Cli:
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
             "FINGERPRINT_STORE": str(home / "store.db"),
+            "FINGERPRINT_SOCKET": "",  # whatever runs on this host
         }
 
     def argv(self, *args: str) -> list[str]:

@@ -5,11 +5,13 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Depends, HTTPException, Request
 from fastapi import Path as InPath
+from fastapi import Query as InQuery
 from starlette.responses import Response
 
 from fingerprint.service.api.asked import Service
 from fingerprint.store import Found, FoundRun, FoundSnapshot, Stores
 from fingerprint.store.errors import StoreError, Unusable
+from fingerprint.store.schema import ALWAYS
 from fingerprint.trouble import Trouble
 
 
@@ -26,6 +28,7 @@ Asked = Annotated[Service, Depends(_service)]
 Ref = Annotated[
     str, InPath(min_length=1, max_length=200, description="A run, a series, an attempt, a window or an id.")
 ]
+Moment = Annotated[int, InQuery(ge=0, le=ALWAYS, description="Nanoseconds since 1970.")]
 
 
 class Kept(Stores):

@@ -19,17 +19,18 @@ from fingerprint.service.api.guard import Counts
 from fingerprint.service.api.heavy import Lines
 from fingerprint.service.api.kept import Computed
 from fingerprint.service.api.models import Refused
-from fingerprint.service.api.routes import comparing, events, itself, runs, snapshots
+from fingerprint.service.api.routes import comparing, events, itself, runs, snapshots, timeline
 from fingerprint.store.errors import Unusable
 from fingerprint.store.events import Event
+from fingerprint.timeline.contract import Timeline
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
 
 if TYPE_CHECKING:
     from fingerprint.service.api.asked import Service
 
-PARTS = (snapshots, runs, comparing, events, itself)
-CONTRACTS = (Diff, Verdict, Event, Health)
+PARTS = (snapshots, runs, comparing, timeline, events, itself)
+CONTRACTS = (Diff, Verdict, Timeline, Event, Health)
 """Described by their own docstrings, as `fingerprint schema` does."""
 
 
@@ -50,6 +51,10 @@ def application(service: "Service", counts: Counts) -> FastAPI:
     return app
 
 
+ABOUT = """\
+What one host's service reads, keeps and tells. On a Unix socket whoever may open it may ask; on TCP each request has
+`Authorization: Bearer TOKEN`. Whatever is refused is told as {"error": a sentence}. Times are nanoseconds since 1970.
+"""
 REFUSALS = {
     400: "It is no request.",
     401: "On TCP: the token is missing, or another.",
@@ -64,11 +69,18 @@ REFUSALS = {
 def document(app: FastAPI) -> dict[str, Any]:
     """OpenAPI 3.1, with the contracts among its schemas. Made once."""
     if app.openapi_schema is None:
-        told = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
-        _, parts = msgspec.json.schema_components(CONTRACTS, ref_template="#/components/schemas/{name}")
-        told["components"]["schemas"].update(parts)
+        told = get_openapi(title=app.title, version=app.version, routes=app.routes, description=ABOUT)
+        for contract in CONTRACTS:
+            told["components"]["schemas"].update(_schemas(contract))
         app.openapi_schema = told
     return app.openapi_schema
+
+
+def _schemas(contract: type[msgspec.Struct]) -> dict[str, Any]:
+    """Of the contract and its parts, which go by its name as well: two contracts may have parts of one name."""
+    name, place = contract.__name__, f"#/components/schemas/{contract.__name__}."
+    _, parts = msgspec.json.schema_components([contract], ref_template=place + "{name}")
+    return {name: {"$ref": place + name}, **{f"{name}.{part}": told for part, told in parts.items()}}
 
 
 def schema() -> dict[str, Any]:

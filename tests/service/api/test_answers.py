@@ -16,6 +16,7 @@ from fingerprint.report.json import schema
 from fingerprint.service.api.routes.events import made_at
 from fingerprint.store import Store
 from fingerprint.store.events import Event
+from fingerprint.timeline.contract import Timeline
 from tests.service.api.conftest import Api
 from tests.service.api.small import AREAS
 from tests.waiting import until
@@ -148,6 +149,14 @@ def test_events_of_a_time_and_kind_are_listed(api: Api) -> None:
     assert api("GET", "/v1/events?kinds=states").status == 422
 
 
+def test_the_timeline_is_the_contract(api: Api) -> None:
+    two_runs(api)
+    told = api.get("/v1/timeline")
+    jsonschema.validate(told, schema(Timeline))
+    assert [run["name"] for run in told["runs"]] == ["run-A", "run-B"]
+    assert api.get("/v1/timeline?until=1")["runs"] == []
+
+
 def test_health_and_metrics_tell_what_is_wrong(api: Api) -> None:
     api.post("/v1/snapshot")
     api.service.trouble = "no space is left"
@@ -186,7 +195,7 @@ def test_the_openapi_document_names_every_path_and_is_published(api: Api) -> Non
     told = api.get("/openapi.json")
     assert told == msgspec.json.decode(msgspec.json.encode(published()))
     assert {"/v1/snapshot", "/v1/diff", "/v1/gate", "/v1/events/stream", "/metrics"} <= told["paths"].keys()
-    assert {"Diff", "Verdict", "Event", "Health"} <= told["components"]["schemas"].keys()
+    assert {"Diff", "Verdict", "Event", "Health", "Timeline"} <= told["components"]["schemas"].keys()
 
 
 def test_two_who_ask_for_now_at_once_share_what_began_after_they_asked(api: Api) -> None:

@@ -9,18 +9,17 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, HTTPException, Query
 from starlette.responses import Response, StreamingResponse
 
-from fingerprint.service.api.answers import Asked, listed_as, written
+from fingerprint.service.api.answers import Asked, Moment, listed_as, written
 from fingerprint.service.api.asked import Service
 from fingerprint.service.broadcast import Listener
 from fingerprint.store.events import Event, EventKind
+from fingerprint.store.schema import ALWAYS
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 ALIVE_SECONDS = 15.0
 MOST, MOST_MISSED = 1000, 10_000
 HOUR = 3_600_000_000_000
-MOST_NS = (1 << 63) - 1
 KINDS = frozenset(get_args(EventKind))
-Moment = Annotated[int, Query(ge=0, le=MOST_NS, description="Nanoseconds since 1970.")]
 Kinds = Annotated[tuple[EventKind, ...], Query(max_length=len(KINDS), description="Of these kinds alone.")]
 LastId = Annotated[str | None, Header(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
 
@@ -29,7 +28,7 @@ LastId = Annotated[str | None, Header(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
 def listed(
     service: Asked,
     since: Moment = 0,
-    until: Moment = MOST_NS,
+    until: Moment = ALWAYS,
     kinds: Kinds = (),
     what: Annotated[str, Query(max_length=400, description="Of this fact or target alone.")] = "",
     limit: Annotated[int, Query(ge=1, le=MOST, description="The newest this many.")] = 100,

@@ -26,16 +26,22 @@ from fingerprint.trouble import Trouble
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 RUN = "As `fingerprint runs --format json` lists it"
-Word = Annotated[str | None, Query(min_length=1, max_length=200)]
-Limit = Annotated[int, Query(ge=1, le=1000, description="The newest this many.")]
+Word = Annotated[str | None, Query(max_length=200)]
+Recorded = Annotated[bool | None, Query(description="Whether the service opened them by itself.")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="The newest this many.")]
 
 
 @router.get("", response_class=Response, responses=object_as(RUN))
 def listed(
-    service: Asked, name: Word = None, benchmark: Word = None, good: bool | None = None, limit: Limit = 100
+    service: Asked,
+    name: Word = None,
+    benchmark: Word = None,
+    good: bool | None = None,
+    recorded: Recorded = None,
+    limit: Limit = 100,
 ) -> Response:
     """Runs, the newest last."""
-    rows = service.store().runs(name=name, benchmark=benchmark, good=good, limit=limit)
+    rows = service.store().runs(name=name, benchmark=benchmark, good=good, service=recorded, limit=limit)
     return written({"runs": [of_row(row) for row in rows]})
 
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from fingerprint.documents import of_snapshot
-from fingerprint.service.api.answers import Asked, document_as, written
+from fingerprint.service.api.answers import Asked, Moment, document_as, object_as, written
 from fingerprint.service.api.asked import Service
 from fingerprint.service.api.heavy import Snapshots
 from fingerprint.snapshot import Snapshot
+from fingerprint.store.schema import ALWAYS
 from fingerprint.store.transfer import of_snapshot as exported
 from probes.kit.probe import areas as all_areas
 
@@ -32,6 +33,18 @@ def newest(service: Asked, areas: Areas = (), form: Form = "document") -> Respon
     if snapshot is None:
         raise HTTPException(503, "the host has not been read yet: ask again in some seconds")
     return _answer(snapshot, areas, form)
+
+
+@router.get("/snapshots", response_class=Response, responses=object_as("Each with the time in which it was current"))
+def listed(
+    service: Asked,
+    host: Annotated[str, Query(max_length=200)] = "",
+    since: Moment = 0,
+    until: Moment = ALWAYS,
+    limit: Annotated[int, Query(ge=1, le=1000, description="The newest this many.")] = 100,
+) -> Response:
+    """Which snapshots are kept, the newest last; GET /v1/runs/ID has one of them."""
+    return written({"snapshots": service.store().snapshots(host=host, since=since, until=until, limit=limit)})
 
 
 @router.post("/snapshot", response_class=Response, responses=DOCUMENTS)
