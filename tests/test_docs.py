@@ -22,6 +22,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "te
 VERBS = [verb for verbs in TASKS.values() for verb in verbs]
 OF_ITS_OWN = {
     "run": {"CMD's", "125", "126", "127"},
+    "daemon": {"0", "1", "2"},
     "diff": {"0", "1", "2"},
     "gate": {"0", "1", "2", "3"},
     "noise": {"0", "1", "2"},

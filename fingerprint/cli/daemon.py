@@ -16,6 +16,7 @@ fingerprint daemon
 fingerprint daemon reader          (only what reads the host for it, with the rights that this needs)""",
     exits={
         "0": "told to end: SIGTERM, SIGINT",
+        "1": "it cannot begin now, and may later: the store is locked, or its disk is full",
         "2": "trouble, told in one sentence on standard error: it cannot begin",
     },
 )

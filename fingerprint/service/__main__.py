@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from fingerprint.settings import load
+from fingerprint.store.errors import UnusableNow
 from fingerprint.trouble import Trouble
 
 USAGE = """\
@@ -12,9 +13,9 @@ usage: fingerprintd [reader [SOCKET]]
 
 Without an argument: reads this host by itself, notices what serves, and answers on its socket.
 reader: reads for it what needs privileges, on a socket of its own.
-Ends with 0 when it was told to (SIGTERM, SIGINT), with 2 where it cannot begin. On SIGHUP it reads its configuration
-again."""
-TROUBLE = 2
+Ends with 0 when it was told to (SIGTERM, SIGINT), with 2 where it cannot begin until somebody mends something, with 1
+where it may later: the store is locked, or its disk is full. On SIGHUP it reads its configuration again."""
+LATER, TROUBLE = 1, 2
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def _main(arguments: Sequence[str]) -> int:
         _run(arguments[1:]) if arguments[:1] else _serve()
     except Trouble as trouble:
         print(f"fingerprintd: {trouble}", file=sys.stderr)  # noqa: T201
-        return TROUBLE
+        return LATER if isinstance(trouble, UnusableNow) else TROUBLE
     return 0
 
 

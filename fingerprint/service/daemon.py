@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -45,6 +45,14 @@ BUDGET_SECONDS = 20.0
 """Of one round: nobody waits for it."""
 
 
+class Failed(NamedTuple):
+    """A job that raised. at: when it did last, on the monotonic clock."""
+
+    times: int
+    what: str
+    at: float
+
+
 class Service:
     """One host's. Jobs run on the threads of its schedule; whatever else is called may be called by any thread."""
 
@@ -67,7 +75,7 @@ class Service:
         self._since = time.time_ns()
         self._good: dict[str, int] = {}
         self._last: Mapping[str, Reading] = {}
-        self._failures: dict[str, tuple[int, str]] = {}
+        self._failures: dict[str, Failed] = {}
         self._store_trouble = ""
         self.schedule = Schedule(self.jobs(), self._failed)
 
@@ -123,7 +131,10 @@ class Service:
 
     def keep_house(self) -> None:
         older = time.time_ns() - int(self.settings.service.keep_days * DAY * 1e9)
-        self.store().retain(older_than=older, most_bytes=self.settings.service.keep_bytes)
+        try:
+            self.store().retain(older_than=older, most_bytes=self.settings.service.keep_bytes)
+        except StoreError as error:
+            self._store_trouble = str(error)
 
     def tend(self, now: Clocks | None = None) -> None:
         """Asked each second, by the thread that nothing else may hold up, and that calls `close`."""
@@ -276,8 +287,9 @@ class Service:
             self._outbox.add([of_restart(self.host_name, restart, run_id)])
 
     def _raised(self) -> Iterator[str]:
-        for job, (times, what) in self._failures.items():
-            yield f"the job {job} failed {times} times, at last with {what}"
+        for job, failed in tuple(self._failures.items()):
+            if time.monotonic() - failed.at < HOUR:
+                yield f"the job {job} failed ({failed.what}), failures since the start: {failed.times}"
         yield from self._served.troubles
         if self._outbox.lost:
             yield f"{self._outbox.lost} events were lost while the store took nothing"
@@ -292,8 +304,9 @@ class Service:
             self._store_trouble = str(error)
 
     def _note(self, snapshot: Snapshot) -> None:
-        self._last = {key.area: reading for key, reading in snapshot.readings.items() if not key.target}
-        self._good.update((area, snapshot.taken_at) for area, one in self._last.items() if one.outcome == "ok")
+        read = {key.area: reading for key, reading in snapshot.readings.items() if not key.target}
+        self._last = {**self._last, **read}
+        self._good.update((area, snapshot.taken_at) for area, one in read.items() if one.outcome == "ok")
 
     def _save(self, snapshot: Snapshot, *, keep: bool) -> None:
         try:
@@ -306,8 +319,8 @@ class Service:
         self.store().add_events(events)
 
     def _failed(self, job: str, error: BaseException) -> None:
-        times, _ = self._failures.get(job, (0, ""))
-        self._failures[job] = (times + 1, f"{type(error).__name__}: {error}")
+        times = self._failures[job].times if job in self._failures else 0
+        self._failures[job] = Failed(times + 1, f"{type(error).__name__}: {error}", time.monotonic())
 
 
 def _of_all(failed: list[Area], of: int) -> str:

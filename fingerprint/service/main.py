@@ -68,7 +68,7 @@ def _watch(service: Service, servers: Servers, journal: Seldom) -> None:
     health = service.health()
     notify.status(health.says)
     if not health.ok:
-        journal.say(health.says, f"fingerprintd: {health.says}")
+        journal.say("health", f"fingerprintd: {health.says}")
     if servers.alive():
         notify.alive()
 

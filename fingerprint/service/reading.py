@@ -26,6 +26,7 @@ import pwd
 import select
 import signal
 import socket
+import stat
 import struct
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -222,6 +223,8 @@ def _listening(path: str) -> Iterator[socket.socket]:
 
 
 def _make_way(path: str) -> None:
+    if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise Trouble(f"service.reader {path} is there, and is no socket: let it name another place")
     with socket.socket(socket.AF_UNIX) as other:
         try:
             other.connect(path)

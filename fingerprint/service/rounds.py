@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from fingerprint.reader import Reader, take_snapshot
-from fingerprint.snapshot import Job, Key, Reading, Snapshot
+from fingerprint.snapshot import Job, Key, Snapshot
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 600.0, 86_400.0
 """Until what hung is asked again: each time one more reader may be left behind that cannot end."""
@@ -52,19 +52,16 @@ class Rounds:
         return dict(self._reader.hung)
 
     def take(self, areas: Collection[str] = ()) -> Snapshot:
-        """A whole snapshot. Of what is not among `areas`, where any are named, it holds the last reading."""
+        """A whole snapshot, which is the newest from then on; of `areas` alone where any are named."""
         wanted = [area for area in self._areas if not areas or area in areas]
         with self._lock:
             for key in self._waits.retry(tuple(self._reader.hung), time.monotonic()):
                 self._reader.hung.pop(key, None)
             taken = take_snapshot(self._reader, [Job(area) for area in wanted], self._key, self._budget)
             self._waits.answered([key for key, reading in taken.readings.items() if reading.outcome == "ok"])
-            self.newest = replace(taken, readings=self._whole(taken.readings))
-            return self.newest
-
-    def _whole(self, read: Mapping[Key, Reading]) -> Mapping[Key, Reading]:
-        earlier = self.newest.readings if self.newest else {}
-        return {Key(area): reading for area in self._areas if (reading := read.get(Key(area), earlier.get(Key(area))))}
+            taken = replace(taken, readings={Key(area): taken.readings[Key(area)] for area in wanted})
+            self.newest = self.newest if areas else taken
+            return taken
 
     def close(self) -> None:
         self._reader.close()

@@ -87,12 +87,12 @@ class Served:
     @property
     def serving(self) -> Mapping[str, str]:
         """The ids of the runs that are open, by name."""
-        return {name: segment.run_id for name, segment in self._segments.items()}
+        return {name: segment.run_id for name, segment in tuple(self._segments.items())}  # by any thread
 
     @property
     def troubles(self) -> list[str]:
         """What was not stored of the runs that are open."""
-        return [segment.trouble for segment in self._segments.values() if segment.trouble]
+        return [segment.trouble for segment in tuple(self._segments.values()) if segment.trouble]
 
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""

@@ -14,6 +14,10 @@ class Unusable(StoreError):
     """The file itself cannot be read or written now, or not by this release."""
 
 
+class UnusableNow(Unusable):
+    """It may be over without anybody mending the store: no space is left, or another process holds it."""
+
+
 class NoStore(StoreError):
     """There is nothing to read yet: the file is missing or was never filled."""
 
@@ -30,6 +34,7 @@ _SENTENCES = (
     ("disk I/O", "the disk of {path} reports errors: see `dmesg`, or let FINGERPRINT_STORE name a file elsewhere"),
     ("FOREIGN KEY", "what was to be added to {path} belongs to a run that was removed meanwhile: start a new run"),
 )  # fmt: skip
+_PASSING = ("is full", "locked", "disk I/O")
 
 
 class Damaged(Exception):
@@ -48,7 +53,7 @@ def explained(error: Exception, path: Path) -> Unusable:
         text = "disk is full"
     for part, sentence in _SENTENCES:
         if part.lower() in text.lower():
-            return Unusable(sentence.format(path=path))
+            return (UnusableNow if part in _PASSING else Unusable)(sentence.format(path=path))
     return Unusable(f"{path} cannot be used ({text}): let FINGERPRINT_STORE name another file")
 
 

@@ -467,3 +467,11 @@ def test_of_what_happens_all_the_time_the_journal_has_a_line_a_minute(capsys: py
         "another",
     ]
     assert seldom.SECONDS == 60
+
+
+def test_what_is_no_socket_is_not_taken_for_the_one_of_a_dead_reader(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("of somebody")
+    with pytest.raises(Trouble, match="is there, and is no socket"):
+        serve(str(precious), Host(), {}, allowed_uids=())
+    assert precious.read_text() == "of somebody"

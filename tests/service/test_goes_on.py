@@ -1,0 +1,110 @@
+"""What passes is waited out, and told for as long as it lasts."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fingerprint.areas import probes_of
+from fingerprint.reader import Reader
+from fingerprint.service import main
+from fingerprint.service.api.listening import serve
+from fingerprint.service.daemon import Service
+from fingerprint.service.seldom import Seldom
+from fingerprint.settings import Areas, Settings
+from fingerprint.settings import Service as ServiceSettings
+from fingerprint.store import Store
+from fingerprint.store.errors import UnusableNow
+from probes.kit.host import Host
+from probes.kit.probe import areas
+from tests.waiting import until
+
+AREAS = ("cpu", "memory")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    found = of_two_areas(Service, tmp_path)
+    yield found
+    found.close()
+
+
+def of_two_areas(kind: type[Service], folder: Path) -> Service:
+    settings = Settings(areas=Areas(skip=tuple(area for area in areas() if area not in AREAS)))
+    probes = probes_of(AREAS, settings)
+    return kind(settings, Host(), lambda _sample: Reader(Host(), probes), folder / "store.db")
+
+
+@pytest.mark.root
+def test_a_full_disk_at_the_start_is_told_as_what_may_pass(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("mounting a small tmpfs needs root")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this root may not mount a tmpfs")
+    environ = {**os.environ, "FINGERPRINT_STORE": str(tmp_path / "store.db")}
+    environ |= {"FINGERPRINT_SERVICE_READER": "/nonexistent", "FINGERPRINT_SERVICE_SOCKET": str(tmp_path / "socket")}
+    try:
+        begun = subprocess.run(
+            [sys.executable, "-m", "fingerprint.service"], env=environ, capture_output=True, text=True, timeout=60
+        )
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+    assert (begun.returncode, begun.stderr.count("\n")) == (1, 1), begun.stderr
+    assert "no space is left" in begun.stderr
+
+
+def test_what_is_asked_of_some_areas_makes_no_other_newer(service: Service) -> None:
+    whole = service.take()
+    part = service.take(["cpu"])
+    assert [key.area for key in part.readings] == ["cpu"]
+    assert service.newest() is whole
+    told = service.health().areas
+    of_cpu, of_memory = told["cpu"].age_s, told["memory"].age_s
+    assert of_cpu is not None
+    assert of_memory is not None
+    assert of_memory - of_cpu == pytest.approx((part.taken_at - whole.taken_at) / 1e9)
+
+
+def test_a_store_that_was_locked_when_house_was_kept_is_well_after_the_next_round(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: object, **__: object) -> None:
+        raise UnusableNow("it is locked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "retain", locked)
+        service.keep_house()
+    assert service.health().store == "it is locked"
+    service.round(keep=False)
+    assert service.health().ok
+
+
+class Failing(Service):
+    def look(self) -> None:
+        raise ValueError("it fails")
+
+
+def test_a_job_that_failed_is_told_for_an_hour_and_in_the_journal_once_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = of_two_areas(Failing, tmp_path)
+    servers = serve(service, Settings(service=ServiceSettings(socket=str(tmp_path / "api.sock"))))
+    journal = Seldom()
+
+    def failed_thrice() -> bool:
+        main._watch(service, servers, journal)
+        return "failures since the start: 3" in service.health().says
+
+    try:
+        service.schedule.start()
+        until(failed_thrice, 30)
+        assert capsys.readouterr().err.count("ValueError: it fails") == 1
+        monkeypatch.setattr("fingerprint.service.daemon.HOUR", 0)
+        assert service.health().ok
+    finally:
+        servers.stop()
+        service.close()
