@@ -67,7 +67,17 @@ def attach(fingerprint: Cli, name: str, pid: int) -> None:
     fingerprint("attach", "--pid", str(pid), "--name", name, "--for", "0.8s")
 
 
-@pytest.mark.parametrize("change", [patch_a_package, add_a_hook, edit_the_script, edit_what_nccl_reads, edit_the_model])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        patch_a_package,
+        edit_what_nccl_reads,
+        *(pytest.param(one, marks=LONG) for one in (add_a_hook, edit_the_script, edit_the_model)),
+    ],
+)
 def test_a_server_that_runs_on_does_not_have_what_was_changed_and_one_that_was_started_again_does(
     change: Callable[[Server], None], fingerprint: Cli, server: Server
 ) -> None:
@@ -98,8 +108,8 @@ def says(suspect: dict[str, Any]) -> list[str]:
     ("change", "file"),
     [
         (patch_a_package, "venv/lib/*/site-packages/torch/nn.py"),
-        (add_a_hook, "venv/lib/*/site-packages/tracer.pth"),
-        (edit_what_nccl_reads, "nccl.conf"),
+        pytest.param(add_a_hook, "venv/lib/*/site-packages/tracer.pth", marks=LONG),
+        pytest.param(edit_what_nccl_reads, "nccl.conf", marks=LONG),
     ],
 )
 def test_what_was_written_after_a_server_had_started_anew_it_does_not_have_either(

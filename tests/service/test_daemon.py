@@ -140,6 +140,7 @@ def test_a_second_one_on_the_same_socket_is_refused_in_a_sentence(daemon: Daemon
     assert "is listened on by another process" in other.stderr
 
 
+@pytest.mark.long
 def test_what_was_stored_outlives_a_kill_and_the_next_one_goes_on(daemon: Daemon, tmp_path: Path) -> None:
     serve_once(daemon, StandIn(tmp_path / "engine", "vllm"))
     with daemon.store as store:

@@ -49,6 +49,7 @@ def locked(daemon: Daemon) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+@pytest.mark.long
 def test_events_wait_while_the_store_is_locked_and_are_there_once_afterwards(
     daemon: Daemon, locked: sqlite3.Connection, tmp_path: Path
 ) -> None:
