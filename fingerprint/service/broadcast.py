@@ -58,6 +58,11 @@ class Broadcast:
     def listeners(self) -> int:
         return len(self._listeners)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many listen as may."""
+        return self.listeners >= MOST_LISTENERS
+
     def publish(self, event: "Event") -> None:
         """Never waits, and never raises for what a listener does."""
         with self.lock:
@@ -70,7 +75,7 @@ class Broadcast:
         something to take, or it is over; it must not wait."""
         listener = Listener(self, wake)
         with self.lock:
-            if len(self._listeners) >= MOST_LISTENERS:
+            if self.is_full:
                 return None
             self._listeners.add(listener)
             listener.over = self._closed

@@ -16,8 +16,8 @@ from fingerprint.gate.policy import PolicyError
 from fingerprint.service.api.answers import Unprocessable
 from fingerprint.service.api.asked import Health
 from fingerprint.service.api.guard import Counts
-from fingerprint.service.api.heavy import Lines
 from fingerprint.service.api.kept import Computed
+from fingerprint.service.api.lines import Lines
 from fingerprint.service.api.models import Refused
 from fingerprint.service.api.routes import comparing, events, itself, runs, snapshots, timeline
 from fingerprint.store.errors import Unusable

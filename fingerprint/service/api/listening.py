@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fingerprint.service.api.app import application
 from fingerprint.service.api.guard import Counts, Door, Guard
+from fingerprint.service.api.lines import Lines
 from fingerprint.settings import Settings
 from fingerprint.trouble import Trouble
 
@@ -31,8 +32,6 @@ REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
 """For a whole request to arrive; between two of one connection; for an answer to be taken; for answers at the end."""
 TICK_SECONDS = 0.5
 MOST_CONNECTIONS, MOST_HEADER_BYTES, BACKLOG = 256, 1 << 14, 128
-MOST_THREADS = 6
-"""Beside one for snapshots and one for comparisons: a store is open in each."""
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 4096
 logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # `Counts` tells what went wrong, not line by line
 
@@ -96,6 +95,7 @@ class Servers:
     def __init__(self, service: "Service", listeners: Sequence[tuple[socket.socket, Door]]) -> None:
         self.counts = Counts()
         app = application(service, self.counts)
+        self._lines: Lines = app.state.lines
         self.addresses = tuple(each.getsockname() for each, _ in listeners)
         self._service = service
         self._servers = [(Calm(_config(Guard(app, door, self.counts))), each) for each, door in listeners]
@@ -111,15 +111,13 @@ class Servers:
         for server, _ in self._servers:
             server.should_exit = True
         self._thread.join(seconds)
+        self._lines.close()
         for address in self.addresses:
             if isinstance(address, str):
                 with suppress(OSError):
                     os.unlink(address)
 
     async def _serve(self) -> None:
-        from anyio.to_thread import current_default_thread_limiter
-
-        current_default_thread_limiter().total_tokens = MOST_THREADS
         await asyncio.gather(*(server.serve(sockets=[each]) for server, each in self._servers))
 
 

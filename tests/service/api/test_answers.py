@@ -198,6 +198,17 @@ def test_the_openapi_document_names_every_path_and_is_published(api: Api) -> Non
     assert {"Diff", "Verdict", "Event", "Health", "Timeline"} <= told["components"]["schemas"].keys()
 
 
+def test_the_page_tells_each_operation_and_each_metric(api: Api) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
+    told = set(re.findall(r"^\| `([A-Z]+ /\S*)` \|", page, re.MULTILINE))
+    paths = api.get("/openapi.json")["paths"]
+    assert told == {f"{way.upper()} {path}" for path, ways in paths.items() for way in ways}
+    api.post("/v1/snapshot")
+    names = re.findall(r"^# TYPE (\S+)", api("GET", "/metrics").content.decode(), re.MULTILINE)
+    ours = {name for name in names if not name.startswith(("fingerprint_api_", "process_"))}
+    assert ours == set(re.findall(r"`(fingerprint_[a-z_]+)`", page))
+
+
 def test_two_who_ask_for_now_at_once_share_what_began_after_they_asked(api: Api) -> None:
     import threading
 

@@ -14,7 +14,7 @@ from fingerprint.gate.verdict import Asked as AskedOfGate
 from fingerprint.gate.verdict import decide
 from fingerprint.noise import Learned, learned_of
 from fingerprint.service.api.answers import Asked, Kept, Unprocessable, found, told_as, written
-from fingerprint.service.api.heavy import Comparisons
+from fingerprint.service.api.lines import Comparisons
 from fingerprint.service.api.models import MOST, Gate, Glob
 from fingerprint.trouble import Trouble
 

@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Annotated, get_args
 
 import msgspec
-from anyio import to_thread
 from fastapi import APIRouter, Header, HTTPException, Query
 from starlette.responses import Response, StreamingResponse
 
 from fingerprint.service.api.answers import Asked, Moment, listed_as, written
 from fingerprint.service.api.asked import Service
-from fingerprint.service.broadcast import Listener
+from fingerprint.service.api.lines import Light, Line
 from fingerprint.store.events import Event, EventKind
 from fingerprint.store.schema import ALWAYS
 
@@ -25,8 +25,9 @@ LastId = Annotated[str | None, Header(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
 
 
 @router.get("", response_class=Response, responses=listed_as("Event"))
-def listed(
+async def listed(
     service: Asked,
+    line: Light,
     since: Moment = 0,
     until: Moment = ALWAYS,
     kinds: Kinds = (),
@@ -34,7 +35,11 @@ def listed(
     limit: Annotated[int, Query(ge=1, le=MOST, description="The newest this many.")] = 100,
 ) -> Response:
     """Events of a time, oldest first."""
-    return written(service.store().events(since=since, until=until, kinds=kinds, what=what, limit=limit))
+
+    def found() -> Response:
+        return written(service.store().events(since=since, until=until, kinds=kinds, what=what, limit=limit))
+
+    return await line.run(found)
 
 
 @router.get(
@@ -42,23 +47,28 @@ def listed(
     response_class=StreamingResponse,
     responses={200: {"description": "Server-sent events; `data` is an Event.", "content": {"text/event-stream": {}}}},
 )
-async def streamed(service: Asked, kinds: Kinds = (), last_event_id: LastId = None) -> StreamingResponse:
+async def streamed(service: Asked, line: Light, kinds: Kinds = (), last_event_id: LastId = None) -> StreamingResponse:
     """Events as they happen; with Last-Event-ID first those that were missed since."""
-    woken = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    listener = service.events.subscribe(lambda: loop.call_soon_threadsafe(woken.set))
-    if listener is None:
+    if service.events.is_full:
         raise HTTPException(503, "as many listen as may: ask GET /v1/events instead")
-    chunks = _chunks(service, listener, woken, kinds, last_event_id)
+    chunks = _chunks(service, line, kinds, last_event_id)
     return StreamingResponse(chunks, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
-async def _chunks(
-    service: Service, listener: Listener, woken: asyncio.Event, kinds: Sequence[str], last: str | None
-) -> AsyncIterator[bytes]:
+async def _chunks(service: Service, line: Line, kinds: Sequence[str], last: str | None) -> AsyncIterator[bytes]:
+    """It listens once it is asked for the first: of whoever went before that nothing is left."""
+    woken, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop has ended, and whoever publishes goes on
+            loop.call_soon_threadsafe(woken.set)
+
+    listener = service.events.subscribe(wake)
+    if listener is None:
+        return
     try:
         yield b": here is what happens\n\n"
-        missed = await to_thread.run_sync(_missed, service, kinds, last) if last else ()
+        missed = await line.run(lambda: _missed(service, kinds, last)) if last else ()
         for event in missed:
             yield _chunk(event)
         told = {event.id for event in missed}

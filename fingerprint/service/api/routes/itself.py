@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from fingerprint.service.api.answers import Asked, told_as, written
+from fingerprint.service.api.lines import Light
 from fingerprint.service.api.models import Version
 from fingerprint.service.api.prometheus import CONTENT_TYPE, page
 from fingerprint.version import __version__
@@ -18,9 +19,9 @@ async def version() -> Version:
 
 
 @router.get("/v1/health", response_class=Response, responses=told_as("Health"))
-def health(service: Asked) -> Response:
+async def health(service: Asked, line: Light) -> Response:
     """How the service does; what is wrong with it is in `says`, and the status is 200 all the same."""
-    return written(service.health())
+    return await line.run(lambda: written(service.health()))
 
 
 @router.get(
@@ -28,7 +29,8 @@ def health(service: Asked) -> Response:
     response_class=Response,
     responses={200: {"description": "Text format 0.0.4", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(service: Asked, request: Request) -> Response:
+async def metrics(service: Asked, line: Light, request: Request) -> Response:
     """For Prometheus."""
-    text = page(service, request.app.state.counts, request.app.state.kept)
+    state = request.app.state
+    text = await line.run(lambda: page(service, state.counts, state.kept))
     return Response(text, media_type=CONTENT_TYPE)

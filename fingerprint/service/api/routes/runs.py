@@ -18,7 +18,7 @@ from fingerprint.service.api.answers import (
     object_as,
     written,
 )
-from fingerprint.service.api.heavy import Comparisons
+from fingerprint.service.api.lines import Comparisons, Light
 from fingerprint.service.api.models import Added, Begin, Metrics, SentMetric
 from fingerprint.store import FoundRun
 from fingerprint.store.errors import StoreError
@@ -32,8 +32,9 @@ Limit = Annotated[int, Query(ge=1, le=10_000, description="The newest this many.
 
 
 @router.get("", response_class=Response, responses=object_as(RUN))
-def listed(
+async def listed(
     service: Asked,
+    line: Light,
     name: Word = None,
     benchmark: Word = None,
     good: bool | None = None,
@@ -41,20 +42,21 @@ def listed(
     limit: Limit = 100,
 ) -> Response:
     """Runs, the newest last."""
-    rows = service.store().runs(name=name, benchmark=benchmark, good=good, service=recorded, limit=limit)
-    return written({"runs": [of_row(row) for row in rows]})
+
+    def found() -> Response:
+        rows = service.store().runs(name=name, benchmark=benchmark, good=good, service=recorded, limit=limit)
+        return written({"runs": [of_row(row) for row in rows]})
+
+    return await line.run(found)
 
 
 @router.post("", status_code=201, response_class=Response, responses=object_as(RUN, 201))
-def begun(service: Asked, asked: Begin) -> Response:
+async def begun(service: Asked, line: Comparisons, asked: Begin) -> Response:
     """Begins a run of a server that runs already; it goes on until `end`."""
     if bool(asked.pid) == bool(asked.port):
         raise Unprocessable("say which server is meant: either pid or port")
-    row = service.begin(
-        asked.name, pid=asked.pid or None, port=asked.port or None, benchmark=asked.benchmark,
-        workload=asked.workload, vary=asked.vary,
-    )  # fmt: skip
-    return written(of_row(row), 201)
+    said = asked.model_dump(exclude={"name"}, exclude_defaults=True)
+    return await line.run(lambda: written(of_row(service.begin(asked.name, **said)), 201))
 
 
 @router.get("/{ref}", response_class=Response, responses=document_as("fingerprint.run/1", "fingerprint.snapshot/1"))
@@ -76,16 +78,16 @@ def _export(service: Asked, ref: str) -> bytes:
 
 
 @router.post("/{ref}/end", response_class=Response, responses=object_as(RUN))
-def ended(service: Asked, ref: Ref) -> Response:
+async def ended(service: Asked, line: Comparisons, ref: Ref) -> Response:
     """Ends a run that was begun."""
-    return written(of_row(service.end(found_run(service, ref).latest.id)))
+    return await line.run(lambda: written(of_row(service.end(found_run(service, ref).latest.id))))
 
 
 @router.post("/{ref}/metrics", response_model=Added)
-def measured(service: Asked, ref: Ref, sent: Metrics) -> Added:
+async def measured(service: Asked, line: Light, ref: Ref, sent: Metrics) -> Added:
     """Adds metrics to a run, while it goes on or later. One that is given again replaces the former values."""
     metrics = [_metric(one) for one in sent.metrics]
-    service.metric(found_run(service, ref).latest.id, *metrics)
+    await line.run(lambda: service.metric(found_run(service, ref).latest.id, *metrics))
     return Added(added=len(metrics))
 
 

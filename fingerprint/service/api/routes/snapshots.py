@@ -11,7 +11,7 @@ from starlette.responses import Response
 from fingerprint.documents import of_snapshot
 from fingerprint.service.api.answers import Asked, Moment, document_as, object_as, written
 from fingerprint.service.api.asked import Service
-from fingerprint.service.api.heavy import Snapshots
+from fingerprint.service.api.lines import Light, Snapshots
 from fingerprint.snapshot import Snapshot
 from fingerprint.store.schema import ALWAYS
 from fingerprint.store.transfer import of_snapshot as exported
@@ -26,25 +26,30 @@ Form = Annotated[
 
 
 @router.get("/snapshot", response_class=Response, responses=DOCUMENTS)
-def newest(service: Asked, areas: Areas = (), form: Form = "document") -> Response:
+async def newest(service: Asked, line: Light, areas: Areas = (), form: Form = "document") -> Response:
     """The newest snapshot. Each section tells its outcome."""
     _check(areas)
     snapshot = service.newest()
     if snapshot is None:
         raise HTTPException(503, "the host has not been read yet: ask again in some seconds")
-    return _answer(snapshot, areas, form)
+    return await line.run(lambda: _answer(snapshot, areas, form))
 
 
 @router.get("/snapshots", response_class=Response, responses=object_as("Each with the time in which it was current"))
-def listed(
+async def listed(
     service: Asked,
+    line: Light,
     host: Annotated[str, Query(max_length=200)] = "",
     since: Moment = 0,
     until: Moment = ALWAYS,
     limit: Annotated[int, Query(ge=1, le=1000, description="The newest this many.")] = 100,
 ) -> Response:
     """Which snapshots are kept, the newest last; GET /v1/runs/ID has one of them."""
-    return written({"snapshots": service.store().snapshots(host=host, since=since, until=until, limit=limit)})
+
+    def found() -> Response:
+        return written({"snapshots": service.store().snapshots(host=host, since=since, until=until, limit=limit)})
+
+    return await line.run(found)
 
 
 @router.post("/snapshot", response_class=Response, responses=DOCUMENTS)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from fingerprint.runs.opener import is_alive
 from fingerprint.service.api.answers import Asked, Moment, told_as, written
-from fingerprint.service.api.heavy import Comparisons
+from fingerprint.service.api.lines import Comparisons
 from fingerprint.store.schema import ALWAYS
 from fingerprint.timeline import Asked as AskedOfTimeline
 from fingerprint.timeline import timeline as composed
