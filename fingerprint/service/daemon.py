@@ -32,6 +32,7 @@ from fingerprint.service.watching import Watching
 from fingerprint.settings import Settings
 from fingerprint.snapshot import Reading, Snapshot
 from fingerprint.store import Event, FoundRun, Journal, RunRow, Store, StoreError, Stores, check_name
+from fingerprint.store.errors import UnusableNow
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
 from probes.kit.host import Host
@@ -185,7 +186,7 @@ class Service:
         vary: Collection[str] = (),
     ) -> RunRow:
         """Brackets a run against a server that runs. Raises Trouble where there is none, or a run of this name goes
-        on."""
+        on, or the store takes none."""
         try:
             found = by_pid(self.host, pid) if pid is not None else by_port(self.host, port or 0)
         except NotFound as why:
@@ -195,7 +196,13 @@ class Service:
             asked, service=False, benchmark=benchmark or asked.benchmark, workload=workload, vary=tuple(vary)
         )
         with self._serving_lock:
-            return self.store().run(self._served.begin(asked))
+            run_id = self._served.begin(asked)
+            try:
+                return self.store().run(run_id)
+            except StoreError:  # it began in a spill file, where nobody could end it by its name
+                trouble = self._served.trouble(asked.name)
+                self._served.end(run_id)
+                raise UnusableNow(f"no run goes on: {trouble}") from None
 
     def end(self, name_or_id: str) -> RunRow:
         """Raises Trouble where no run of this name or id goes on here."""

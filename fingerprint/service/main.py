@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from fingerprint.reader import Reader
@@ -28,8 +28,8 @@ from probes.kit.redact import Redactor
 STEP_SECONDS = 1.0
 READERS_INPUT = 0
 _OF_THE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")  # which waits for one of us
-READER_SECONDS = 10.0
-"""Within which a reader of one's own must have begun to listen."""
+READER_SECONDS, READER_ENDS_SECONDS = 10.0, 2.0
+"""Within which a reader of one's own must have begun to listen, and within which it must have ended."""
 
 
 def serve(environ: Mapping[str, str]) -> None:
@@ -126,9 +126,10 @@ class _OwnReader:
             self._pid = self._started()
 
     def close(self) -> None:
-        with suppress(ProcessLookupError, ChildProcessError):
+        if not self._has_ended():
             os.kill(self._pid, signal.SIGTERM)
-            os.waitpid(self._pid, 0)
+            if not self._has_ended_within(READER_ENDS_SECONDS):
+                os.kill(self._pid, signal.SIGKILL)  # it is stopped, or stuck: nobody waits for that
         os.close(self._theirs)
         os.close(self._ours)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -139,6 +140,12 @@ class _OwnReader:
         return os.posix_spawn(
             sys.executable, command, bare, file_actions=[(os.POSIX_SPAWN_DUP2, self._theirs, READERS_INPUT)]
         )
+
+    def _has_ended_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not (ended := self._has_ended()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return ended
 
     def _has_ended(self) -> bool:
         try:

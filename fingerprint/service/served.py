@@ -94,6 +94,10 @@ class Served:
         """What was not stored of the runs that are open."""
         return [segment.trouble for segment in tuple(self._segments.values()) if segment.trouble]
 
+    def trouble(self, name: str) -> str:
+        """What was not stored of a run that is open, and where it is."""
+        return self._segments[name].trouble
+
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""
         went = [(seen, self._close(name)) for seen in looked.went for name in self._names_of(seen)]

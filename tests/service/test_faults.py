@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fingerprint.service.client import Client
+from fingerprint.service.client import Client, Refused
 from tests.service.test_daemon import Daemon, daemon, name_of
 from tests.standin import StandIn
 from tests.waiting import until
@@ -24,13 +24,13 @@ def health(daemon: Daemon) -> dict[str, object]:
 
 def reader_of(daemon: Daemon) -> int:
     told = subprocess.run(["pgrep", "-P", str(daemon.process.pid)], capture_output=True, text=True)
-    return int(told.stdout.split()[0])
+    return int((told.stdout.split() or ["0"])[0])  # none for a second, after one died
 
 
 def test_a_reader_that_died_is_started_again_and_rounds_go_on(daemon: Daemon) -> None:
     first = reader_of(daemon)
     os.kill(first, signal.SIGKILL)
-    until(lambda: reader_of(daemon) != first, 30)
+    until(lambda: reader_of(daemon) not in (0, first), 30)
 
     def taken() -> bool:
         sections = json.loads(Client(str(daemon.folder / "api.sock")).post("/v1/snapshot"))["sections"]
@@ -38,6 +38,13 @@ def test_a_reader_that_died_is_started_again_and_rounds_go_on(daemon: Daemon) ->
 
     until(taken, 30)
     until(lambda: health(daemon)["ok"], 30)
+
+
+def test_a_reader_that_is_stopped_does_not_keep_it_from_its_end(daemon: Daemon) -> None:
+    reader = reader_of(daemon)
+    os.kill(reader, signal.SIGSTOP)
+    assert daemon.stop() == 0
+    until(lambda: not Path(f"/proc/{reader}").exists())
 
 
 @pytest.fixture
@@ -62,3 +69,18 @@ def test_events_wait_while_the_store_is_locked_and_are_there_once_afterwards(
         told = until(lambda: store.events(kinds=("serving",), what=name_of(stand_in)), 30)
     assert [event.is_ for event in told][:1] == [True]
     assert len({event.id for event in told}) == len(told)
+
+
+def test_a_run_that_the_store_does_not_take_is_refused_and_goes_on_nowhere(
+    daemon: Daemon, locked: sqlite3.Connection, tmp_path: Path
+) -> None:
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    client = Client(str(daemon.folder / "api.sock"))
+    asked = {"name": "run-A", "port": stand_in.port}
+    with stand_in.serving():
+        with pytest.raises(Refused, match="no run goes on: .* is locked by another process") as refused:
+            client.post("/v1/runs", asked)
+        assert refused.value.status == 503
+        locked.execute("ROLLBACK")
+        assert json.loads(client.post("/v1/runs", asked))["name"] == "run-A"
+        client.post("/v1/runs/run-A/end")

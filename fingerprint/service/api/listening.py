@@ -32,6 +32,8 @@ REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
 """For a whole request to arrive; between two of one connection; for an answer to be taken; for answers at the end."""
 TICK_SECONDS = 0.5
 MOST_CONNECTIONS, MOST_HEADER_BYTES, BACKLOG = 256, 1 << 14, 128
+MOST_OPEN = 2 * MOST_CONNECTIONS
+"""Of one place; those above MOST_CONNECTIONS are told 503. The store and the readers must be left descriptors."""
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 4096
 logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # `Counts` tells what went wrong, not line by line
 
@@ -45,6 +47,8 @@ class Impatient(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._hasten()
+        if len(self.connections) > MOST_OPEN:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -55,6 +55,15 @@ def test_a_hundred_silent_connections_hold_up_nobody_and_are_ended(api: Api, mon
         assert [ended(connection) for connection in silent] == [b""] * 100
 
 
+def test_connections_above_a_number_are_closed_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_OPEN", 20)
+    with ExitStack() as held:
+        silent = [held.enter_context(api.connected()) for _ in range(40)]
+        assert [ended(connection) for connection in silent[20:]] == [b""] * 20
+        silent[0].sendall(b"GET /v1/version HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert silent[0].recv(12) == b"HTTP/1.1 200"
+
+
 @pytest.mark.parametrize(
     "garbage",
     [
