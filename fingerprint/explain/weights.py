@@ -222,7 +222,8 @@ def over_pcie(rules: Sequence[Rule], around: Circumstances) -> float:
 
 
 def _is_private(change: Folded) -> bool:
-    return isinstance(change.first.before, Redacted) or isinstance(change.first.after, Redacted)
+    sides = (change.first.before, change.first.after)
+    return any(isinstance(part, Redacted) for side in sides for part in (side if isinstance(side, tuple) else (side,)))
 
 
 def _was_lost(change: Folded) -> bool:

@@ -174,7 +174,8 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--host --port --*-port --uds --api-key --admin-api-key --ssl-* --served-model-name --alias -a"
             " --*root-path --api-prefix --allowed-* --cors-* --dist-init-addr --master-addr --data-parallel-address"
-            " --nccl-init-addr --base-url --url"
+            " --nccl-init-addr --base-url --url --api-key-file --hf-token --allow-credentials --enable-ssl-refresh"
+            " --response-role --weight-version --no-webui --disable-fastapi-docs --file-storage-path"
         ),
         moves=("availability",),
         phases=("start-up",),
