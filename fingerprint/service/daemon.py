@@ -28,6 +28,7 @@ from fingerprint.service.rounds import Rounds
 from fingerprint.service.schedule import Job, Schedule
 from fingerprint.service.served import Served, Workshop
 from fingerprint.service.troubles import Troubles
+from fingerprint.service.turns import Shared, Turn
 from fingerprint.service.watching import Watching
 from fingerprint.settings import Settings
 from fingerprint.snapshot import Reading, Snapshot
@@ -69,6 +70,7 @@ class Service:
         self._served = Served(Workshop(host, self.host_name, self._means, self._ended))
         self._serving_lock, self._round_lock = threading.Lock(), threading.Lock()
         self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
+        self._reader, self._sampler = Shared(readers(False)), Shared(readers(True))
         self.events = Broadcast()
         self._outbox = Outbox(self._save_events, self.events)
         self._stores = threading.local()
@@ -153,7 +155,8 @@ class Service:
         with self._serving_lock:
             self._served.close()
         self._outbox.flush()
-        self._rounds.close()
+        for one in (self._rounds, self._reader, self._sampler):
+            one.close()
 
     # What the API asks
 
@@ -253,16 +256,13 @@ class Service:
         return host_areas({area: probe for area, probe in self._probes.items() if area in of_host})
 
     def _means(self, held: ExitStack) -> tuple[Means, Journal]:
-        """Of one run: connections of its own, and the newest round as its borders."""
-        reader, sampler = self._readers(False), self._readers(True)
-        held.callback(reader.close)
-        held.callback(sampler.close)
+        """Of one run: its turns at the readers of all runs, and the newest round as its borders."""
         journal = Journal(self._path)
         held.callback(journal.close)
         return Means(
             probes=self._probes,
-            reader=reader,
-            sampler=sampler,
+            reader=Turn(self._reader),
+            sampler=Turn(self._sampler),
             journal=journal,
             host=self.host,
             snapshot=self._recent,

@@ -1,0 +1,70 @@
+"""One reader for several runs, which ask it in turn: a host has many servers, and one sampler."""
+
+from collections.abc import Sequence
+
+from fingerprint.reader import Reader
+from fingerprint.runs.readers import Finished, rest_of
+from fingerprint.snapshot import Job, Key
+from probes.kit.probe import Target
+
+
+class Shared:
+    """The reader, and whose question it answers now. Asked by one thread at a time."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.asked_by: Turn | None = None
+
+    def taken_by(self, turn: "Turn") -> Reader:
+        """Free for this one: whoever asked before has all his answers first."""
+        if self.asked_by is not turn:
+            if self.asked_by is not None and self.reader.busy:
+                self.asked_by.answers += rest_of(self.reader)
+            self.asked_by = turn
+            self.reader.hung = turn.hung
+        return self.reader
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+class Turn:
+    """A run's reader (`runs.readers.Reader`). hung: of this run; the targets of two runs go by the same names.
+
+    answers: that were finished while somebody else asked, and are not taken yet.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.hung: dict[Key, str] = {}
+        self.answers: list[Finished] = []
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.answers) or (self._is_asking and self._shared.reader.busy)
+
+    @property
+    def _is_asking(self) -> bool:
+        return self._shared.asked_by is self
+
+    def fileno(self) -> int:
+        return self._shared.reader.fileno()
+
+    def timeout(self) -> float | None:
+        if self.answers:
+            return 0.0
+        return self._shared.reader.timeout() if self._is_asking else None
+
+    def begin(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
+        if self.busy:
+            raise RuntimeError("a Reader answers one question at a time")
+        return self._shared.taken_by(self).begin(jobs, budget)
+
+    def step(self) -> list[Finished]:
+        taken, self.answers = self.answers, []
+        return taken + (self._shared.reader.step() if self._is_asking and self._shared.reader.busy else [])
+
+    def tree(self, root: Target, budget: float = 1.0) -> tuple[Target, ...]:
+        if self.busy:
+            raise RuntimeError("a Reader answers one question at a time")
+        return self._shared.taken_by(self).tree(root, budget)
