@@ -15,6 +15,8 @@ from fingerprint.service.seldom import Seldom
 UNREAD_SECONDS = 10
 """How long a worker waits for its peer to read, before it ends: it holds an answer in memory meanwhile."""
 LAST_SECONDS = 1.0
+DYING = frozenset("RZX")
+"""States of a process that was killed and ends as soon as it is given a CPU: no trouble of the kernel's."""
 
 
 class Serving(NamedTuple):
@@ -58,8 +60,12 @@ class Workers:
 
     def give_up(self) -> float | None:
         """Leaves those behind that were killed and did not end. Seconds until that is due; None where it is not."""
+        self.reap()
         now = time.monotonic()
         for pid in [pid for pid, at in self._killed.items() if now - at >= REAP_SECONDS]:
+            if state_of(pid) in DYING:
+                self._killed[pid] = now
+                continue
             del self._killed[pid]
             self.stuck.add(pid)
             self._seldom.say("stuck", f"reader process {pid} cannot be killed: left behind in state {state_of(pid)}")

@@ -19,10 +19,12 @@ START = 1_760_000_017.0
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """Whatever serves on this host meanwhile is none of it: each run has descriptors of its own."""
     from fingerprint.areas import probes_of
     from probes.kit.probe import areas
 
+    monkeypatch.setattr("fingerprint.service.watching.all_servers", lambda _: ())
     host = Host()
     probes = probes_of(areas(), Settings())
     found = Service(Settings(), host, lambda _sample: Reader(host, probes), tmp_path / "store.db")
