@@ -36,11 +36,14 @@ from fingerprint.store import Event, FoundRun, Journal, RunRow, Store, StoreErro
 from fingerprint.store.errors import UnusableNow
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
+from probes.kit.facts import Gap
 from probes.kit.host import Host
 from probes.kit.probe import areas
+from probes.kit.processes import stat
 
 LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
 RECENT_SECONDS = 5.0
+INIT = 1
 PATIENCE_SECONDS = 0.5
 """With another writer; who waits longer than a second misses samples, and what waits is tried again."""
 BUDGET_SECONDS = 20.0
@@ -298,6 +301,8 @@ class Service:
             if time.monotonic() - failed.at < HOUR:
                 yield f"the job {job} failed ({failed.what}), failures since the start: {failed.times}"
         yield from self._served.troubles
+        if isinstance(stat(self.host, INIT), Gap):
+            yield "/proc hides processes of other users (hidepid), whose servers are not noticed: see docs/service.md"
         if self._outbox.lost:
             yield f"{self._outbox.lost} events were lost while the store took nothing"
 

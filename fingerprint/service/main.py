@@ -26,6 +26,8 @@ from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 STEP_SECONDS = 1.0
+AGAIN_SECONDS = 5.0
+"""From one start of a reader of one's own to the next, as of the units: one that cannot begin costs little."""
 READERS_INPUT = 0
 _OF_THE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")  # which waits for one of us
 READER_SECONDS, READER_ENDS_SECONDS = 10.0, 2.0
@@ -122,7 +124,7 @@ class _OwnReader:
             time.sleep(0.02)
 
     def tend(self) -> None:
-        if self._has_ended():
+        if self._has_ended() and time.monotonic() >= self._began + AGAIN_SECONDS:
             self._pid = self._started()
 
     def close(self) -> None:
@@ -135,6 +137,7 @@ class _OwnReader:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _started(self) -> int:
+        self._began = time.monotonic()
         command = [sys.executable, "-m", "fingerprint.service", "reader", self.path]
         bare = {name: value for name, value in os.environ.items() if name not in _OF_THE_MANAGER}
         return os.posix_spawn(

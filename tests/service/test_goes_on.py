@@ -32,10 +32,10 @@ def service(tmp_path: Path) -> Iterator[Service]:
     found.close()
 
 
-def of_two_areas(kind: type[Service], folder: Path) -> Service:
+def of_two_areas(kind: type[Service], folder: Path, host: Host | None = None) -> Service:
     settings = Settings(areas=Areas(skip=tuple(area for area in areas() if area not in AREAS)))
     probes = probes_of(AREAS, settings)
-    return kind(settings, Host(), lambda _sample: Reader(Host(), probes), folder / "store.db")
+    return kind(settings, host or Host(), lambda _sample: Reader(Host(), probes), folder / "store.db")
 
 
 @pytest.mark.root
@@ -81,6 +81,15 @@ def test_a_store_that_was_locked_when_house_was_kept_is_well_after_the_next_roun
     assert service.health().store == "it is locked"
     service.round(keep=False)
     assert service.health().ok
+
+
+def test_servers_that_a_hidden_proc_keeps_from_it_are_told(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    service = of_two_areas(Service, tmp_path, Host(str(tmp_path)))
+    try:
+        assert "(hidepid), whose servers are not noticed" in service.health().says
+    finally:
+        service.close()
 
 
 class Failing(Service):
