@@ -56,7 +56,7 @@ def _end_there(invocation: "Invocation", row: "RunRow", quiet: bool) -> None:
 
     if invocation.service is None:
         raise Trouble(
-            f"{row} is recorded by the service, which does not run: start it, and it closes what it left open"
+            f"{row} was recorded by the service, which does not run: it is interrupted, and what it had is kept"
         )
     end(invocation.service, row.id)
     if not quiet:

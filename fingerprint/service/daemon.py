@@ -77,7 +77,7 @@ class Service:
         self.events = Broadcast()
         self._outbox = Outbox(self._save_events, self.events)
         self._stores = threading.local()
-        self._clocks = clocks()
+        self._clocks, self._sure_again = clocks(), 0.0
         self._since = time.time_ns()
         self._good: dict[str, int] = {}
         self._last: Mapping[str, Reading] = {}
@@ -136,6 +136,9 @@ class Service:
             self._served.step()
 
     def keep_house(self) -> None:
+        """Not within a day of a clock that was set: by a wrong one everything is old."""
+        if time.monotonic() < self._sure_again:
+            return
         older = time.time_ns() - int(self.settings.service.keep_days * DAY * 1e9)
         try:
             self.store().retain(older_than=older, most_bytes=self.settings.service.keep_bytes)
@@ -150,6 +153,7 @@ class Service:
         self._clocks = now
         if found:
             self.schedule.clock_was_set()
+            self._sure_again = time.monotonic() + DAY
             self._outbox.add([of_jump(self.host_name, jump, time.time_ns()) for jump in found])
 
     def close(self) -> None:

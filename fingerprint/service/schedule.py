@@ -12,6 +12,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
+OFTEN_SECONDS = 3600
 LATE_SECONDS = 30
 """A job that could not begin for so long is skipped; the next moment is near."""
 logging.getLogger("apscheduler").setLevel(logging.CRITICAL)  # what it has to say is counted, and told by `health`
@@ -94,10 +95,11 @@ class Schedule:
             job.pause() if paused else job.resume()
 
     def clock_was_set(self) -> None:
-        """Moments are of the wall clock: after it was set each job that recurs and is not paused is due at once."""
+        """Moments are of the wall clock: after it was set each job that recurs within the hour, and is not paused, is
+        due at once. What comes daily waits for its time: it forgets by age, and the clock may be the wrong one."""
         now = datetime.now(timezone.utc) + timedelta(milliseconds=1)
         for job in self._scheduler.get_jobs():
-            if job.next_run_time is not None:
+            if job.next_run_time is not None and job.trigger.seconds <= OFTEN_SECONDS:
                 job.modify(next_run_time=now)
         self._scheduler.wakeup()
 

@@ -101,8 +101,8 @@ class Served:
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""
         went = [(seen, self._close(name)) for seen in looked.went for name in self._names_of(seen)]
-        came = [(seen, self._open(seen)) for seen in looked.came]
-        return came, went
+        names = [self._named(seen) for seen in looked.came]
+        return [(seen, self._begin(name)) for seen, name in zip(looked.came, names, strict=True)], went
 
     def begin(self, asked: Attachment) -> str:
         """The id of a run that somebody asked for; it goes on until `end`, or until its servers are gone. Raises
@@ -130,6 +130,8 @@ class Served:
                 self._close(name)
             elif name in self._servers and segment.age >= self._seconds:
                 self._cut(name)
+        for name in self._servers.keys() - self._segments.keys():  # one that could not be begun
+            self._begin(name)
 
     def cut(self) -> Sequence[str]:
         """A state changed: what serves goes on in another attempt of its series. The ids of the new ones."""
@@ -140,22 +142,25 @@ class Served:
             self._close(name)
 
     def _names_of(self, seen: Seen) -> list[str]:
-        return [name for name, one in self._servers.items() if one == seen and name in self._segments]
+        return [name for name, one in self._servers.items() if one == seen]
 
-    def _open(self, seen: Seen) -> str:
+    def _named(self, seen: Seen) -> str:
         name = self._free(seen.server.name)
         self._servers[name] = seen
-        self._segments[name] = Segment(self._workshop, self.attachment(name, [seen.server]))
-        return self._segments[name].run_id
+        return name
 
     def _cut(self, name: str) -> str:
         self._end(name)
+        return self._begin(name)
+
+    def _begin(self, name: str) -> str:
         self._segments[name] = Segment(self._workshop, self.attachment(name, [self._servers[name].server]))
         return self._segments[name].run_id
 
     def _close(self, name: str) -> str:
+        """The id of its run; empty where none could be begun."""
         self._servers.pop(name, None)
-        return self._end(name)
+        return self._end(name) if name in self._segments else ""
 
     def _end(self, name: str) -> str:
         segment = self._segments.pop(name)
@@ -166,7 +171,7 @@ class Served:
     def _free(self, name: str) -> str:
         """Two servers of one engine on one port, in networks of their own, are two series."""
         found, number = name, 2
-        while found in self._segments:
+        while found in self._segments or found in self._servers:
             found, number = f"{name}+{number}", number + 1
         return found
 
