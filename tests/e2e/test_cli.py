@@ -303,6 +303,7 @@ def test_a_file_of_nothing_but_depth_is_refused(kept: Cli, tmp_path: Path) -> No
 # Others at the same time.
 
 
+@pytest.mark.long
 def test_house_is_kept_while_runs_are_written(copy: Cli) -> None:
     document = copy("export", "run-B").stdout
     writers = [

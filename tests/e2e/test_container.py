@@ -35,6 +35,7 @@ def change(diff: dict[str, Any], fact: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.long
 def test_started_again_it_is_no_suspect_and_where_to_look_is_told(fingerprint: Cli, group: Path) -> None:
     for name in ("a", "b"):
         record(fingerprint, name, group)

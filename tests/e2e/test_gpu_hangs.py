@@ -140,6 +140,7 @@ def test_show_and_doctor_name_it(fingerprint: Cli, fake: Fake) -> None:
         assert f"in nvmlDeviceGetUUID on {TWO}" in " ".join(text.split())
 
 
+@pytest.mark.long
 def test_nothing_piles_up_over_a_hundred_snapshots(fingerprint: Cli, fake: Fake) -> None:
     fake.put(TWO, "nvmlDeviceGetUUID", HANG)
     snapshot(fingerprint)

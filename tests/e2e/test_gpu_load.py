@@ -131,6 +131,7 @@ def test_a_lowered_power_limit_counts_where_the_draw_reaches_it(gpu_host: MakeHo
     assert reached["restore"].split(" # ")[0] == "nvidia-smi -pl 700"  # without -i it is about all GPUs
 
 
+@pytest.mark.long
 def test_clocks_count_only_while_the_gpu_works_and_what_was_left_out_is_said(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 2))
     host.run("a")

@@ -39,6 +39,7 @@ def test_one_that_its_driver_holds_to_the_end_is_said_to_be_lost(gpu_host: MakeH
     assert lost_in(working(gpu_host("H100 SXM", 4, around=True))) == {"during": ["seen", {"gap": "lost"}]}
 
 
+@pytest.mark.long
 def test_errors_count_by_what_they_grew_while_the_run_lasted(gpu_host: MakeHost) -> None:
     host = working(gpu_host("H100 SXM", 4))
     host.put({CORRECTED: 5, DRAM_CORRECTED: 5, REPLAYS: 150})

@@ -104,6 +104,7 @@ def says(suspect: dict[str, Any]) -> list[str]:
     return [evidence["says"] for evidence in suspect["against"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "file"),
     [

@@ -12,6 +12,7 @@ from tests.e2e.conftest import Cli
 BUSY = "while True: sum(range(100_000))"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [

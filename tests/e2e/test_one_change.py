@@ -164,6 +164,7 @@ def test_an_edit_of_what_a_script_starts(fingerprint: Cli, uncommitted: bool) ->
     assert "process/main.python.1/program/sha256" in diff["suspects"][0]["consequences"]
 
 
+@pytest.mark.long
 def test_a_variable_that_a_script_hands_on_as_an_argument(fingerprint: Cli) -> None:
     tree = committed(fingerprint)
     fingerprint("run", "--name", "a", "--", "bash", "bench.sh", cwd=tree, env={"OMP_NUM_THREADS": "1"})

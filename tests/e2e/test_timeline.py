@@ -52,6 +52,7 @@ def test_without_a_service_it_tells_what_changed_between_two_runs(two_runs: Cli)
     assert event["since"] <= event["until"] <= found["runs"][1]["started"]
 
 
+@pytest.mark.long
 def test_the_last_day_is_shown_where_nothing_is_asked_for(two_runs: Cli) -> None:
     told = two_runs("timeline").stdout
     assert told.startswith(f"{os.uname().nodename}: 2 runs")
@@ -59,6 +60,7 @@ def test_the_last_day_is_shown_where_nothing_is_asked_for(two_runs: Cli) -> None
     assert "No service watched meanwhile" in told
 
 
+@pytest.mark.long
 def test_a_time_that_is_asked_for_holds_nothing_else(two_runs: Cli) -> None:
     assert "nothing is kept of this time" in two_runs("timeline", "--until", "1h").stdout
     assert "2 runs" in two_runs("timeline", "--since", "10m").stdout

@@ -44,5 +44,6 @@ def test_every_row_that_is_held_out_is_played_with_its_trigger_and_without() -> 
     assert {(row, "removed") for row, _ in kinds} | {(row, "trigger") for row, _ in kinds} == kinds
 
 
+@pytest.mark.long
 def test_a_set_is_played_without_the_others() -> None:
     assert {answer.row for answer in answers_held_out([2], 1)} == {row.id for row in held_out(2)}

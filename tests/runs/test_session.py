@@ -109,6 +109,7 @@ def test_counters_span_the_whole_run(start: Starter) -> None:
     assert sampled.ticks >= 3
 
 
+@pytest.mark.long
 def test_what_is_slow_to_be_sampled_first_is_sampled_all_the_same_and_hides_nothing_else(start: Starter) -> None:
     """As NVML is, which takes seconds to begin with where no process holds the driver."""
     start("sleep", "2.5", options={"--first-sample": "1.3"})

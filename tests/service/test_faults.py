@@ -27,6 +27,7 @@ def reader_of(daemon: Daemon) -> int:
     return int((told.stdout.split() or ["0"])[0])  # none for a second, after one died
 
 
+@pytest.mark.long
 def test_a_reader_that_died_is_started_again_and_rounds_go_on(daemon: Daemon) -> None:
     first = reader_of(daemon)
     os.kill(first, signal.SIGKILL)
@@ -40,6 +41,7 @@ def test_a_reader_that_died_is_started_again_and_rounds_go_on(daemon: Daemon) ->
     until(lambda: health(daemon)["ok"], 30)
 
 
+@pytest.mark.long
 def test_a_reader_that_is_stopped_does_not_keep_it_from_its_end(daemon: Daemon) -> None:
     reader = reader_of(daemon)
     os.kill(reader, signal.SIGSTOP)
@@ -71,6 +73,7 @@ def test_events_wait_while_the_store_is_locked_and_are_there_once_afterwards(
     assert len({event.id for event in told}) == len(told)
 
 
+@pytest.mark.long
 def test_a_run_that_the_store_does_not_take_is_refused_and_goes_on_nowhere(
     daemon: Daemon, locked: sqlite3.Connection, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ class Failing(Service):
         raise ValueError("it fails")
 
 
+@pytest.mark.long
 def test_a_job_that_failed_is_told_for_an_hour_and_in_the_journal_once_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

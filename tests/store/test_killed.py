@@ -72,6 +72,7 @@ def rounds(path: Path, count: int) -> None:
     assert len(acknowledged) > count
 
 
+@pytest.mark.long
 def test_a_dozen_kills_under_four_writers_cost_no_finished_run(tmp_path: Path) -> None:
     rounds(tmp_path / "store.db", 12)
     check_whole(tmp_path / "store.db")

@@ -128,6 +128,7 @@ def test_no_run_goes_that_is_named_or_good_or_new_unless_there_is_too_much(
         assert all(store.records(run_id) for run_id in staying)
 
 
+@pytest.mark.long
 def test_others_write_while_much_is_removed(store: Store) -> None:
     for hour in range(1, 30):
         store.add_events(event(hour * HOUR) for _ in range(100))

@@ -140,6 +140,7 @@ def a_socket(path: Path, act: Callable[[socket.socket], None]) -> Iterator[None]
         thread.join(5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [_silent, _slow, _garbage, _full])
 @pytest.mark.parametrize(
     "verb", [("snapshot", "--area", "cpu"), ("run", "--name", "run-A", "--", "true"), ("runs",), ("status",)]

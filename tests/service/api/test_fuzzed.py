@@ -29,6 +29,7 @@ def fuzzed(api: Api, folder: Path, *more: str) -> None:
     assert api("GET", "/v1/version").status == 200
 
 
+@pytest.mark.long
 def test_no_request_makes_it_fail_or_answer_what_it_did_not_announce(api: Api, tmp_path: Path) -> None:
     fuzzed(api, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "10", "--seed", "1")
 
