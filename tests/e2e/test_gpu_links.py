@@ -20,6 +20,7 @@ def of_link(field: int, link: int) -> str:
     return f"nvmlDeviceGetFieldValues({field},{link})"
 
 
+@pytest.mark.long
 def test_a_slower_or_narrower_link_under_load_is_the_suspect(gpu_host: MakeHost) -> None:
     host = working(gpu_host("A10G", 2))
     host.put({GENERATION: 4})

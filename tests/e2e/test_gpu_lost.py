@@ -33,6 +33,7 @@ def test_a_gpu_that_goes_while_a_run_lasts_is_said_first_and_the_run_goes_on(gpu
     assert lost_in(working(gpu_host("H100 SXM", 4))) == {"during": ["seen", {"gap": "absent"}]}
 
 
+@pytest.mark.long
 @pytest.mark.root
 @needs_root
 def test_one_that_its_driver_holds_to_the_end_is_said_to_be_lost(gpu_host: MakeHost) -> None:

@@ -93,6 +93,7 @@ def test_a_run_goes_on_and_is_recorded(fingerprint: Cli, hung_host: HungHost) ->
     assert trouble.startswith("memory hung since")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hung_host", [GRANTS], indirect=True)
 def test_a_command_starts_where_what_it_is_granted_cannot_be_read(fingerprint: Cli, hung_host: HungHost) -> None:
     fingerprint.env["FINGERPRINT_BUDGET_S"] = "1"

@@ -49,6 +49,7 @@ def test_pyperf(fingerprint: Cli) -> None:
     assert any(key.startswith("pyperf/") for key in workload)
 
 
+@pytest.mark.long
 def test_pytest_benchmark(fingerprint: Cli) -> None:
     (fingerprint.home / "test_it.py").write_text(TESTS)
     short = ("--benchmark-max-time", "0.05", "--benchmark-min-rounds", "5")

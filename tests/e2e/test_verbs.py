@@ -100,6 +100,7 @@ def test_import_names_what_is_here_already(fingerprint: Cli) -> None:
     assert told == "file.json: no new run, 0 new snapshots; already here: run-A#1\n"
 
 
+@pytest.mark.long
 def test_completion_offers_verbs_runs_attempts_facts_rules_and_areas(fingerprint: Cli) -> None:
     started_and_ended(fingerprint, "run-A", "run-B", "run-A")
     assert completed(fingerprint, "re") == ["rename", "record"]

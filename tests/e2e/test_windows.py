@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
 from tests.e2e.conftest import Cli
 
 
+@pytest.mark.long
 def test_attempts_before_and_after_a_moment_are_compared_by_it(fingerprint: Cli) -> None:
     run = ("run", "-q", "--name", "bench", "--", "true")
     for threads in ("1", "1"):

@@ -191,6 +191,7 @@ def open_many(folder: Path, count: int) -> None:
         short_run(store, "series")
 
 
+@pytest.mark.long
 def test_attempts_of_one_name_are_counted_without_gaps_by_four_processes(tmp_path: Path) -> None:
     workers = [get_context("spawn").Process(target=open_many, args=(tmp_path, 25)) for _ in range(4)]
     for worker in workers:

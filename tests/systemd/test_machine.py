@@ -236,6 +236,7 @@ def test_a_reload_is_survived(machine: Machine) -> None:
     assert [machine.shown(unit, "ActiveState") for unit in UNITS] == ["active", "active"]
 
 
+@pytest.mark.long
 def test_what_no_longer_answers_is_started_again_by_the_watchdog(machine: Machine) -> None:
     before = {unit: machine.pid(unit) for unit in UNITS}
     machine.runs("kill", "-STOP", *map(str, before.values()))

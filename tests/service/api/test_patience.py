@@ -46,6 +46,7 @@ def test_a_hundred_ask_at_once(api: Api) -> None:
     assert statuses == [200] * 100
 
 
+@pytest.mark.long
 def test_a_hundred_silent_connections_hold_up_nobody_and_are_ended(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "REQUEST_SECONDS", 1.0)
     with ExitStack() as held:
