@@ -1,6 +1,7 @@
 """How a place that facts come from is looked at where cat shows nothing of it: links, folders, an endless stream."""
 
 from collections.abc import Mapping
+from shlex import quote
 
 ENVIRON = "/proc/PID/environ"
 CMDLINE = "/proc/PID/cmdline"
@@ -20,3 +21,11 @@ LOOKED_AT: Mapping[str, str] = {
     f"{_CPU}/cpuN/cpuidle": f"ls {_CPU}/cpu0/cpuidle",
     f"{_CPU}/vulnerabilities": f"grep -r . {_CPU}/vulnerabilities",
 }
+
+
+def looked_at(source: str) -> str | None:
+    """The command for a fact's source: `PLACE`, `PLACE, what its lines hold` or `PLACE; a remark`. None where the place
+    has no command of its own."""
+    place, comma, held = source.partition("; ")[0].partition(", ")
+    command = LOOKED_AT.get(place)
+    return f"{command} | grep -F {quote(held)}" if command and comma else command

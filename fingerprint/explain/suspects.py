@@ -11,7 +11,7 @@ from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
 from fingerprint.explain.when import bracket
-from fingerprint.sources import ENVIRON, LOOKED_AT
+from fingerprint.sources import ENVIRON, LOOKED_AT, looked_at
 from fingerprint.words import moment
 from probes.kit.facts import Gap, Map, Redacted, Section
 
@@ -72,10 +72,9 @@ def check(folded: Folded) -> str:
     source = change.fact.source
     if source.startswith(NVML) and None in change.pattern:
         return _nvidia_smi(folded)
-    if source == ENVIRON:
-        return f"{LOOKED_AT[ENVIRON]} | grep {quote(f'^{change.names[-1]}=')}"
-    if source in LOOKED_AT:
-        return LOOKED_AT[source]
+    if command := looked_at(source):
+        is_variable = command == LOOKED_AT[ENVIRON]
+        return f"{command} | grep {quote(f'^{change.names[-1]}=')}" if is_variable else command
     return f"cat {source}" if _A_FILE.fullmatch(source) else f"read {source}"
 
 

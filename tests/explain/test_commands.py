@@ -13,6 +13,7 @@ from fingerprint.explain.experiment import command
 from fingerprint.explain.suspects import check, restore
 from fingerprint.places import place_of
 from fingerprint.snapshot import Key
+from fingerprint.sources import LOOKED_AT, looked_at
 from probes.cpu import Cpu
 from probes.gpu import Gpus
 from probes.kit.facts import Section
@@ -34,6 +35,17 @@ def changed(area: str, names: str, before: Any = 1, after: Any = 2) -> Folded:
         fact=place.fact, verdict="changed", before=before, after=after,
     )  # fmt: skip
     return Folded(first=change, changes=(change,), text=str(change.path), on="")
+
+
+def test_a_variable_is_looked_at_by_a_command() -> None:
+    told = "tr '\\0' '\\n' < /proc/PID/environ | grep '^OMP_NUM_THREADS='"
+    assert check(changed("process", "env/OMP_NUM_THREADS")) == told
+
+
+def test_what_has_a_command_is_told_by_it_whatever_else_its_source_says() -> None:
+    known = [fact.source for fact in facts() if re.split(r"[,;] ", fact.source)[0] in LOOKED_AT]
+    assert {source: looked_at(source) for source in known if not looked_at(source)} == {}
+    assert looked_at("/dev/kmsg, NVRM: Xid") == "dmesg | grep -F 'NVRM: Xid'"
 
 
 def test_a_limit_is_set_back_as_prlimit_takes_it() -> None:
