@@ -151,3 +151,13 @@ def peer(service: Listening) -> Iterator[Peer]:
         yield one
     finally:
         one.close()
+
+
+def ask(*jobs: Any) -> dict[str, Any]:
+    return {"type": "ask", "jobs": jobs}
+
+
+def heard(service: Listening, message: Any, answers: int) -> list[Any]:
+    with peer(service) as one:
+        one.send(message)
+        return [one.hear() for _ in range(answers)]
