@@ -72,7 +72,7 @@ class Service(Part, frozen=True):
 
     socket: str = "/run/fingerprint/api.sock"
     group: str = "fingerprint"
-    reader: str = "/run/fingerprint/reader.sock"
+    reader: str = "/run/fingerprint-reader/reader.sock"
     tcp: str = ""
     token_file: str = ""
     behind_tls: bool = False

@@ -1,4 +1,4 @@
-"""When the service does what. APScheduler runs the jobs; what is due is decided here, by pure functions."""
+"""When the service does what. APScheduler runs the jobs; when a job is due is decided here, by a pure function."""
 
 import logging
 import threading
@@ -38,16 +38,6 @@ def next_due(seconds: float, last: float | None, now: float) -> float | None:
         return None
     every, before = round(seconds * 1000), round(max(last, now - seconds) * 1000)
     return (before // every + 1) * every / 1000
-
-
-def due(jobs: Sequence[Job], last: dict[str, float], now: float) -> list[Job]:
-    """Of several jobs those that are due now, in declared order. last: when each ran last."""
-    found = []
-    for job in jobs:
-        at = next_due(job.seconds, last.get(job.name), min(now, last.get(job.name, now)))
-        if at is not None and at <= now:
-            found.append(job)
-    return found
 
 
 class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler 3 has no types

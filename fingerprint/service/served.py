@@ -133,9 +133,10 @@ class Served:
         for name in self._servers.keys() - self._segments.keys():  # one that could not be begun
             self._begin(name)
 
-    def cut(self) -> Sequence[str]:
-        """A state changed: what serves goes on in another attempt of its series. The ids of the new ones."""
-        return [self._cut(name) for name in tuple(self._servers) if name in self._segments]
+    def cut(self) -> None:
+        """A state changed: what serves goes on in another attempt of its series."""
+        for name in self._servers.keys() & self._segments.keys():
+            self._cut(name)
 
     def close(self) -> None:
         for name in tuple(self._segments):
@@ -149,9 +150,9 @@ class Served:
         self._servers[name] = seen
         return name
 
-    def _cut(self, name: str) -> str:
+    def _cut(self, name: str) -> None:
         self._end(name)
-        return self._begin(name)
+        self._begin(name)
 
     def _begin(self, name: str) -> str:
         self._segments[name] = Segment(self._workshop, self.attachment(name, [self._servers[name].server]))
