@@ -22,7 +22,9 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def metrics_of_lines(content: bytes, where: str) -> Iterator[Metric | Trouble]:
-    """Each, or what is wrong with its line."""
+    """Each, or what is wrong with its line; of none at all that there is none."""
+    if not content.strip():
+        yield Trouble(f"{where} holds no metric: write one a line, e.g. {EXAMPLE}")
     for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             try:

@@ -89,6 +89,7 @@ def test_a_metric_lacks_nothing_and_says_nothing_twice(fingerprint: Cli) -> None
         (("x_ms",), "Missing VALUE, or --json FILE"),
         (("x_ms", "1", "--json", "-"), "with --json all stands in FILE"),
         (("--json", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("--json", "-"), "holds no metric"),
         (("wall_time", "1", "--unit", "s"), "'wall_time' is measured in each run by fingerprint itself"),
     ):
         done = fingerprint("metric", "a", *words, input="", status=2)
