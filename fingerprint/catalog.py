@@ -66,6 +66,7 @@ class CatalogFact(msgspec.Struct, frozen=True, kw_only=True):
     trouble: bool
     wraps_at: int
     restore: str
+    complete_by: str
     renamed_from: tuple[str, ...]
 
     @property
@@ -186,6 +187,7 @@ def _asides(fact: CatalogFact) -> str:
         "leaves the host only as a keyed digest" if fact.private else "",
         f"tells whether this is: {fact.tells}" if fact.tells else "",
         "told where it grew in one of two runs" if fact.trouble else "",
+        f"complete where {fact.complete_by} is told" if fact.complete_by else "",
         f"earlier called {', '.join(fact.renamed_from)}" if fact.renamed_from else "",
     ]
     return "".join(f"; {aside}" for aside in asides if aside)

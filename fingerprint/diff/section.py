@@ -120,7 +120,7 @@ class _Walk:
 
     def compared(self) -> Compared:
         found, lost = told_whole([*differences(self.left, self.right)], self.left, self.right)
-        told = [self._as_given(d) for d in found]
+        told = [self._as_given(self._left_open(d)) for d in found]
         equal = [d for d, answer in zip(found, told, strict=True) if answer is None]
         differing = [d for d in told if d is not None]
         self.lost += lost
@@ -133,6 +133,13 @@ class _Walk:
             ruled_out=self._seen_equal(found, lost) + sum(seen(d.before) for d in equal) + len(states.equal),
             pairing=tuple(msgspec.structs.replace(pair, area=self.key.area) for pair in self.pairing),
         )
+
+    def _left_open(self, d: Difference) -> Difference:
+        """An item that a collection lacks may be there where not all of them could be told."""
+        if not d.fact.complete_by or (d.before is not MISSING and d.after is not MISSING):
+            return d
+        before, after = (value_at(side, _completing(d)) for side in (self.left, self.right))
+        return d._replace(before=_or_why(d.before, before), after=_or_why(d.after, after))
 
     def _seen_equal(self, found: Sequence[Difference], lost: Sequence[Names]) -> int:
         elsewhere = [d for d in found if d.names not in lost]
@@ -194,7 +201,8 @@ class _Walk:
         if is_retired(before) or is_retired(after):
             says = NO_LONGER if is_retired(after) else NEWLY
         if verdict == "went dark":
-            says = says or why_dark(self._volatile, tuple(map(self._now, d.names)))
+            names = _completing(d) if value_at(self.right, d.names) is MISSING else d.names
+            says = says or why_dark(self._volatile, tuple(map(self._now, names)))
         return self._made(d, verdict, before, after, says)
 
     def _verdict(self, d: Difference) -> Verdict:
@@ -267,6 +275,15 @@ class _Walk:
             says = "it changed alike in both runs" if alike else ""
             change = self._made(d, "changed during the run", _brief(x), _brief(y), says)
             yield msgspec.structs.replace(change, context=change.context or alike)
+
+
+def _completing(d: Difference) -> Names:
+    """Of the field that tells whether all items of the collection are known."""
+    return (*d.names[:-2], d.fact.complete_by) if d.fact.complete_by else d.names
+
+
+def _or_why(value: Any, completing: Any) -> Any:
+    return completing if value is MISSING and isinstance(completing, Gap) and completing != NOT_READ else value
 
 
 def _not_known(key: Key, d: Difference) -> NotKnown:

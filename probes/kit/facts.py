@@ -100,6 +100,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
                 readings that are far apart tell nothing; 0: it does not
     restore     a shell command that sets the value back; `{value}` is the value, `{value:}` its items with a
                 colon between, `{key}` the innermost key
+    complete_by of a collection, the field beside it that is a gap where more items may be there than could be told
     renamed_from earlier field names, applied when older files are loaded
     """
 
@@ -116,6 +117,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     trouble: bool = False
     wraps_at: int = 0
     restore: str = ""
+    complete_by: str = ""
     renamed_from: tuple[str, ...] = ()
 
     @property

@@ -184,6 +184,7 @@ class Nccl(Section):
         "/proc/PID/environ, NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf, in this order: the first counts",
         private=True,
         follows=(*_OWN, "nccl/*/files/*/sha256"),
+        complete_by="origins",
     )
     origins: Seen[Map[Seen[str]]] = config(
         "A value that stands in a file needs another remedy than one of the environment",

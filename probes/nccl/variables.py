@@ -13,10 +13,12 @@ Text = Union[str, Redacted]
 SYSTEM_FILE = "/etc/nccl.conf"
 NAMES = ("NCCL_", "RCCL_")
 _CAP = 64 << 10
+_NOTHING = ("absent", "not_read")
 
 
 class Variables(NamedTuple):
-    """values, origins: by name. user_file: the path of the user's file."""
+    """values, origins: by name; origins is a gap where a file of NCCL's is there and could not be read. user_file: the
+    path of the user's file."""
 
     values: Seen[Map[Seen[Text]]]
     origins: Seen[Map[Seen[str]]]
@@ -36,14 +38,17 @@ def variables(host: Host, files: Host, pid: int) -> Variables:
     user_file = _user_file(host, files, pid, items)
     if isinstance(environ, Gap):
         return Variables(environ, environ, user_file)
+    paths = [path for path in (seen_or(user_file, ""), SYSTEM_FILE) if path]
+    texts = {path: files.text(path, _CAP) for path in paths}
     values: dict[str, Text] = {name: value for name, value in items.items() if name.startswith(NAMES)}
     origins: dict[str, str] = {}
-    for path in (seen_or(user_file, ""), SYSTEM_FILE):
-        for name, value in _settings(seen_or(files.text(path, _CAP), "") if path else ""):
+    for path, text in texts.items():
+        for name, value in _settings(seen_or(text, "")):
             if name not in values and name not in items:
                 values[name] = host.redactor.variable(name, value)
                 origins[name] = path
-    return Variables(Map(dict(sorted(values.items()))), Map(dict(sorted(origins.items()))), user_file)
+    unread = next((text for text in texts.values() if isinstance(text, Gap) and text.code not in _NOTHING), None)
+    return Variables(Map(dict(sorted(values.items()))), unread or Map(dict(sorted(origins.items()))), user_file)
 
 
 def _read(items: Mapping[str, Seen[Text]]) -> dict[str, Text]:

@@ -172,6 +172,7 @@ class Process(Section):
         "/proc/PID/cmdline, and the file of settings that it names",
         private=True,
         follows=_STARTERS,
+        complete_by="configured",
     )
     configured: Seen[tuple[str, ...]] = config(
         "Which of the flags no command line shows, since they stand in a file",

@@ -9,7 +9,7 @@ from fingerprint.diff.changes import Paired
 from fingerprint.diff.scripted import below_a_script
 from fingerprint.runs.effective import Standing
 from fingerprint.snapshot import Key
-from probes.kit.facts import Map, Section
+from probes.kit.facts import Gap, Map, Section
 from probes.nccl.sections import Nccl
 from probes.process import Process
 from probes.process.sections import Program
@@ -151,3 +151,16 @@ def test_what_another_area_says_of_a_part_follows_the_part() -> None:
 
     changes = told(compare(state_of(of("Simple")), state_of(of("LL"))))
     assert set(changes.values()) == {None, "process/sglang-30000.tp5/env/NCCL_PROTO"}
+
+
+def test_a_flag_that_only_a_file_which_was_not_read_may_give_is_not_known_to_be_gone() -> None:
+    in_file = Process(flags=Map({"--port": ("1",), "--size": ("4",)}), configured=("--size",))
+    unread = Process(flags=Map({"--port": ("1",)}), configured=Gap("not_observable", "it was changed since"))
+    of_line = Process(flags=Map({"--port": ("1",)}), configured=())
+    pairs = ((in_file, unread), (unread, in_file), (in_file, of_line))
+    found = (compare(state_of({"process/main": a}), state_of({"process/main": b})).changes for a, b in pairs)
+    told = [next(one.first for one in changes if one.text == "process/main/flags/--size") for changes in found]
+    assert [(change.verdict, change.leads) for change in told] == [
+        ("went dark", False), ("came to light", False), ("vanished", True),
+    ]  # fmt: skip
+    assert told[0].says == "it was changed since"

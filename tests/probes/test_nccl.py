@@ -60,6 +60,13 @@ def test_a_file_that_the_environment_names_stands_in_the_place_of_the_users(tmp_
     assert list(items(section.files)) == ["NCCL_CONF_FILE"]
 
 
+def test_that_a_file_of_nccls_could_not_be_read_stands_in_the_place_of_what_it_sets(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "own.conf")
+    section = read(machine(tmp_path, "NCCL_CONF_FILE=/own.conf", system="NCCL_Y=1\n"))
+    assert items(section.variables) == {"NCCL_CONF_FILE": "/own.conf", "NCCL_Y": "1"}
+    assert section.origins == Gap("unsupported")
+
+
 def test_an_empty_variable_keeps_a_files_value_out(tmp_path: Path) -> None:
     """setenv(3) does not overwrite, and empty is set."""
     assert items(read(machine(tmp_path, "NCCL_ALGO=", system="NCCL_ALGO=Ring\n")).variables) == {"NCCL_ALGO": ""}
