@@ -20,7 +20,7 @@ from fingerprint.explain.found import found as found_in_one
 from fingerprint.explain.found import with_evidence
 from fingerprint.explain.held_up import held_against as apart_from_others
 from fingerprint.explain.held_up import held_up, then_next, told_first
-from fingerprint.explain.in_force import as_read
+from fingerprint.explain.in_force import apart_from_unread, as_read, left_open
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
@@ -58,7 +58,7 @@ def explain(
     """
     if a.last is None or b.last is None:
         a, b = of_host(a), of_host(b)
-    changes = compare(a.state, b.state, waivers=waivers, known=known)
+    changes = apart_from_unread(a, b, compare(a.state, b.state, waivers=waivers, known=known), known)
     devices = changes.pairing[1:]  # behind the pair of hosts
     seen = observed(a.state.samples, under_keys_of_a(b.state.samples, devices), known)
     noise = shared(noise, a, b)
@@ -108,7 +108,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
     start = foreword(a, b, same, metrics, moved(changes))
-    otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart)
+    otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart) + left_open(changes)
     meanwhile = under_load(during, found.seen) + told_first(held)
     return Diff(
         schema=SCHEMA,

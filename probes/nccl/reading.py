@@ -44,11 +44,14 @@ def nccl(host: Host, pid: int) -> Nccl:
         unknown=then(found.values, lambda values: unknown(host, files, pid, values.items)),
         files=named,
         log=_log(host, files, pid, found, cwd),
-        written_since=then(named, lambda told: written_since(host, pid, files, _places(told.items, cwd))),
+        written_since=then(named, lambda told: written_since(host, pid, files, _places(told.items, found, cwd))),
     )
 
 
-def _places(named: Mapping[str, File], cwd: str) -> Iterator[tuple[str, str]]:
+def _places(named: Mapping[str, File], found: Variables, cwd: str) -> Iterator[tuple[str, str]]:
+    """Files, and what they set."""
+    for name, path in () if isinstance(found.origins, Gap) else found.origins.items.items():
+        yield f"variables/{name}", seen_or(path, "")
     for name, file in named.items():
         yield f"files/{name}", posixpath.join(cwd, seen_or(file.path, ""))
 

@@ -11,6 +11,7 @@ from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.kit.processes import began, stat
 from probes.kit.pythons import of_folders, untitled
+from probes.kit.written import written_since
 from probes.process.attributes import Status, autogroup_nice, limits, policy
 from probes.process.cgroup import cgroup
 from probes.process.program import Started, described, first
@@ -44,6 +45,9 @@ def _process(host: Host, target: Target) -> Process:
         kept,
         cwd=started.cwd,
         git=_git(host, target, told.program.path, started),
+        written_since=then(
+            told.program.path, lambda path: written_since(host, pid, started.files, [("program/sha256", path)])
+        ),
         **told._asdict(),
         **variables._asdict(),
     )

@@ -297,3 +297,7 @@ class Process(Section):
     started: Seen[int] = telemetry(
         "Tells one start of a server from the next", "/proc/PID/stat field 22", "1/100 s since boot"
     )
+    written_since: Seen[tuple[str, ...]] = telemetry(
+        "The process has what was there before: what was changed beneath it is in force once it is started again",
+        "mtime of the program's file against field 22 of /proc/PID/task/TID/stat and a minute",
+    )

@@ -111,6 +111,7 @@ def says(suspect: dict[str, Any]) -> list[str]:
         (patch_a_package, "venv/lib/*/site-packages/torch/nn.py"),
         pytest.param(add_a_hook, "venv/lib/*/site-packages/tracer.pth", marks=LONG),
         pytest.param(edit_what_nccl_reads, "nccl.conf", marks=LONG),
+        pytest.param(edit_the_script, "serve.py", marks=LONG),
     ],
 )
 def test_what_was_written_after_a_server_had_started_anew_it_does_not_have_either(
@@ -142,3 +143,28 @@ def test_what_the_kernel_changes_in_a_process_that_runs_on_is_in_force_and_comes
     first, second = fingerprint.diff("a", "b", status=1)["suspects"]
     assert (first["facts"], RAN_ON in says(first)) == (["process/main/nice"], False)
     assert (second["facts"], says(second)) == (["libraries/main/packages/torch/modified/digest"], [RAN_ON])
+
+
+def test_what_was_written_beneath_a_server_is_not_ruled_out_when_the_next_one_has_it(
+    fingerprint: Cli, server: Server
+) -> None:
+    patch_a_package(server)
+    files = (server.venv.site / "torch" / "nn.py", server.folder / "nccl.conf", server.folder / "serve.py")
+    before = {file: file.stat().st_mtime_ns for file in files}
+    with server.serving() as pid:
+        for file, time in before.items():
+            os.utime(file, ns=(time, time + 2 * STARTING))
+        attach(fingerprint, "a", pid)
+    for file, time in before.items():
+        os.utime(file, ns=(time, time))
+    with server.serving() as pid:
+        attach(fingerprint, "b", pid)
+    told = fingerprint.diff("a", "b", status=0)
+    open_ = {line["fact"] for line in told["not_known"] if line["says"] == RAN_BEFORE.format("a")}
+    assert open_ >= {
+        "libraries/main/packages/torch/**", "nccl/main/files/NCCL_CONF_FILE/sha256", "nccl/main/variables/NCCL_ALGO",
+        "process/main/program/sha256",
+    }  # fmt: skip
+    assert told["headline"].endswith("written after a process had started.")
+    themes = {group["title"]: group["themes"] for group in told["ruled_out"]["groups"]}
+    assert not {"program", "versions"} & {*themes["process"], *themes["libraries"]}
