@@ -112,8 +112,8 @@ class Host:
         )
 
     def settings(self, path: str) -> Seen[Map[Seen[tuple[str | Redacted, ...]]]]:
-        """What a file of settings gives, by key, secrets redacted: see kit/setting_files.py."""
-        return self._ask("settings", path, lambda: then(self._live_text(path), self.redactor.settings))
+        """What a file of settings of 256 KiB at most gives, by key, secrets redacted: see kit/setting_files.py."""
+        return self._ask("settings", path, lambda: then(self._live_text(path, TEXT_CAP >> 4), self.redactor.settings))
 
     def mentioned(self, folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
         """Which of the words the Python files below a folder hold: see kit/mentioned.py."""

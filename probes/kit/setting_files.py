@@ -24,6 +24,7 @@ Settings = dict[str, tuple[str, ...]]
 
 def settings(text: str) -> Settings:
     """Raises ValueError for what it cannot read; its words hold nothing of the text."""
+    text = text.removeprefix("\ufeff")
     if text.lstrip()[:1] == "{":
         return _of_json(text)
     reading, number = _Reading(), 0

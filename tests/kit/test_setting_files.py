@@ -87,3 +87,8 @@ def test_a_secret_is_redacted_by_its_key_or_its_shape(text: str) -> None:
     [values] = Redactor(b"k").settings(text).items.values()
     assert isinstance(values, tuple)
     assert isinstance(values[-1], Redacted)
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_first_key() -> None:
+    assert settings("\ufeffa: 1\n") == settings("a: 1\n")
+    assert settings('\ufeff{"a": 1}') == settings("a: 1\n")
