@@ -14,6 +14,7 @@ import msgspec
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.filepaths import folder_of
 from probes.kit.host import Host
+from probes.libraries.sections import Text
 
 CAP = 256 << 10  # bytes
 _FINDER = re.compile(r"import[ \t]+(__editable___\w+_finder|_editable_impl_\w+)")
@@ -21,25 +22,30 @@ _LITERAL = r"^(?:MAPPING|NAMESPACES)(?:: [^=\n]+)? = (\{.*\})$|^F\.map_module(\(
 _INIT = "/__init__.py"
 
 
-def mapped(host: Host, folder: str, line: str) -> Seen[Map[Seen[str]]]:
+Maps = Seen[Map[Seen[Text]]]
+
+
+def mapped(host: Host, folder: str, line: str) -> Maps:
     """By package, the folder or the file that it is; of a namespace several, as in PATH. line: of a .pth file there."""
     finder = _FINDER.match(line)
     if finder is None:
         return Map({})
     literals = host.matching(f"{folder}/{finder[1]}.py", _LITERAL, CAP)
-    return then(literals, lambda found: Map(dict(sorted(pair for text in found for pair in _pairs(text)))))
+    pairs = then(literals, lambda found: tuple(sorted(pair for text in found for pair in _pairs(text))))
+    return then(pairs, lambda told: Map({name: host.redactor.parameter("", places) for name, places in told}))
 
 
 def _pairs(literal: str) -> Iterator[tuple[str, str]]:
     try:
         told = msgspec.convert(literal_eval(literal), type=dict[str, str | list[str]] | tuple[str, str])
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError("what it maps is no literal") from error
+        msgspec.json.encode(told)  # half a surrogate pair is no text
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError("what it maps is no literal of names and paths") from error
     for name, places in told.items() if isinstance(told, dict) else (told,):
         yield name, places if isinstance(places, str) else ":".join(places)
 
 
-def imported_from(maps: Seen[Map[Seen[str]]]) -> Iterator[tuple[str, str]]:
+def imported_from(maps: Maps) -> Iterator[tuple[str, str]]:
     """Of each package the folder that its own lies in, as if that were on the import path, and its name."""
     for name, places in () if isinstance(maps, Gap) else maps.items.items():
         if isinstance(places, str):

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.facts import Gap, Map, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.host import Host
-from probes.libraries.finders import mapped
+from probes.libraries.finders import Maps, mapped
 from probes.libraries.imports import Folder
 from probes.libraries.sections import Customisation, Hook, Text
 
@@ -61,7 +61,7 @@ class _Search:
         for line in () if isinstance(adds, Gap) else adds:
             self.add(Folder(absolute(line, folder.path), "added"))
 
-    def _mapped(self, folder: Folder, lines: Sequence[str]) -> Seen[Map[Seen[str]]]:
+    def _mapped(self, folder: Folder, lines: Sequence[str]) -> Maps:
         """By the first line that starts a finder."""
         maps = (mapped(self._host, folder.path, line) for line in lines)
         return next((told for told in maps if isinstance(told, Gap) or told.items), Map({}))

@@ -112,9 +112,10 @@ class Hook(Section):
     adds: Seen[tuple[str, ...]] = config(
         "Packages may come from there", "the file's lines that name something that is there"
     )
-    maps: Seen[Map[Seen[str]]] = config(
+    maps: Seen[Map[Seen[Text]]] = config(
         "An editable package is imported from there, which no folder of the import path shows",
         "literals of the finder that the file starts: MAPPING and NAMESPACES (setuptools), map_module (editables)",
+        private=True,
         follows=("libraries/*/origins/*/tree/path",),
     )
     runs: Seen[tuple[Text, ...]] = config(

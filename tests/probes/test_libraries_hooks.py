@@ -103,6 +103,8 @@ class TestStartUp:
             ("MAPPING: dict[str, str] = {}\nNAMESPACES: dict[str, list[str]] = {'ours': ['/a', '/b']}\n", "/a:/b"),
             ("MAPPING = {'ours': print('run')}\n", Gap("failed")),
             ("MAPPING = {'ours': 5}\n", Gap("failed")),
+            ("MAPPING = {['ours']: '/a'}\n", Gap("failed")),
+            ("MAPPING = {'ours': '\\ud800'}\n", Gap("failed")),
             ("MAPPING = {" + "(" * 9999 + ")" * 9999 + "}\n", Gap("failed")),
             ("#" * 300_000, Gap("failed")),
             (None, Gap("absent")),
@@ -116,6 +118,11 @@ class TestStartUp:
         assert isinstance(hooks, Map)
         maps = hooks.items["__editable__.ours-1.pth"].maps
         assert (maps.items["ours"] if isinstance(maps, Map) else maps) == told
+
+    def test_a_secret_that_a_finder_holds_leaves_as_a_digest(self, venv: Environment) -> None:
+        (venv.site / "__editable__.ours-1.pth").write_text("import __editable___ours_1_finder")
+        (venv.site / "__editable___ours_1_finder.py").write_text("MAPPING = {'ours': 'https://me:hunter2@host/x'}\n")
+        assert "hunter2" not in str(venv.read())
 
     def test_without_site_none_of_it_runs(self, venv: Environment) -> None:
         (venv.site / "tracer.pth").write_text("import sys\n")
