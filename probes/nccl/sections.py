@@ -181,7 +181,7 @@ class Log(Section):
 class Nccl(Section):
     variables: Seen[Map[Seen[Text]]] = config(
         "What NCCL finds set: the environment, then what files add to it, which no other look at the process shows",
-        "/proc/PID/environ, NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf, in this order: the first counts",
+        "/proc/PID/environ; NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf, in this order: the first counts",
         private=True,
         follows=(*_OWN, "nccl/*/files/*/sha256"),
         complete_by="origins",

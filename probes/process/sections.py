@@ -28,12 +28,12 @@ class Program(Section):
 
     path: Seen[str] = config(
         "Which file runs; another release or build mostly comes under another path",
-        "/proc/PID/exe, /proc/PID/cmdline",
+        "/proc/PID/exe; /proc/PID/cmdline",
         follows=_SEARCHED_BY,
     )
     sha256: Seen[str] = config(
         "A file rebuilt or edited in place keeps path and arguments while its code is another",
-        "/proc/PID/exe, or the script's file",
+        "/proc/PID/exe; or the script's file",
         follows=(
             "process/*/program/path",
             "process/*/git/commit",
@@ -169,7 +169,7 @@ class Process(Section):
     )
     flags: Seen[Map[Seen[tuple[Text, ...]]]] = config(
         "Flags of a server decide batching, graphs, parallelism and speculation; the values of each, none of a switch",
-        "/proc/PID/cmdline, and the file of settings that it names",
+        "/proc/PID/cmdline; the file of settings that it names",
         private=True,
         follows=_STARTERS,
         complete_by="configured",

@@ -115,3 +115,8 @@ def test_a_limit_of_a_control_group_is_set_back_under_the_name_that_each_version
     assert restore(folded) == (
         "echo '50000 100000' > /sys/fs/cgroup/CGROUP/cpu.max # v1: cpu/CGROUP/cpu.cfs_quota_us, cpu.cfs_period_us"
     )
+
+
+def test_only_lines_of_the_kernels_log_are_picked_by_what_a_source_says_of_them() -> None:
+    told = {command for fact in facts() if (command := looked_at(fact.source)) and " | grep -F " in command}
+    assert {command.partition(" | ")[0] for command in told} == {"dmesg"}

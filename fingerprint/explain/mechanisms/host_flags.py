@@ -245,8 +245,8 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time"),
         breaks="often",
-        why="Every flag may stand in the file as well, and the file may change under one name: what it says is not "
-        "read here.",
+        why="Every flag may stand in the file as well, and the file may change under one name: what it says is read of "
+        "vLLM, SGLang and TensorRT-LLM, unless it was changed after they had started.",
         confirm="diff the two files; the engine's log prints what it took",
         sources=(VLLM, TRTLLM),
     ),
