@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 
-from probes.driver.units import Units
+from probes.kit.daemons import Running
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, state, then
 from probes.kit.host import Host
+from probes.kit.units import Units
 
-KTHREADD = "kthreadd"  # pid 2, and seen only where the host's processes are
 FABRIC_MANAGER = "nvidia-fabricmanager"
 MPS = {"nvidia-mps-control": "nvidia-cuda-mps-control", "nvidia-mps-server": "nvidia-cuda-mps-server"}
 PROGRAMS: Mapping[str, str] = {
@@ -49,39 +49,8 @@ class Daemon(Section):
     )
 
 
-class Running:
-    """Pids of the daemons, of one look at the process table."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._pids = host.pids(KTHREADD, *dict.fromkeys(_kept(program) for program in PROGRAMS.values()))
-
-    def pid(self, program: str) -> Seen[int | None]:
-        """None where it does not run; a Gap where processes of the host cannot be seen."""
-        return then(self._pids, lambda found: self._of(program, found))
-
-    def _of(self, program: str, found: Mapping[str, tuple[int, ...]]) -> Seen[int | None]:
-        pids = [pid for pid in found.get(_kept(program), ()) if self._is(program, pid)]
-        if pids:
-            return min(pids)
-        if not found.get(KTHREADD):
-            return Gap("not_observable", "the host's processes are not seen from here (a container, or hidepid)")
-        return None
-
-    def _is(self, program: str, pid: int) -> bool:
-        """Only where the kernel's 15 bytes are not enough."""
-        if program not in MPS.values():
-            return True
-        first = then(self._host.arguments(pid), lambda argv: str(argv[0]).rpartition("/")[2])
-        return first == program
-
-
-def _kept(program: str) -> str:
-    return program[:15]
-
-
 def read_daemons(host: Host) -> Map[Daemon]:
-    running, units = Running(host), Units(host)
+    running, units = Running(host, tuple(PROGRAMS.values())), Units(host)
     return Map({name: _daemon(host, name, running.pid(program), units) for name, program in PROGRAMS.items()})
 
 

@@ -8,14 +8,14 @@ from typing import Any, Union
 
 import msgspec
 
+from probes.kit.asked import TARGET, Asked, asked
 from probes.kit.configured import configured
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
+from probes.kit.hub import Place, place
 from probes.kit.processes import began
 from probes.kit.redact import has_secret, is_secret_name
-from probes.model.asked import TARGET, Asked, asked
-from probes.model.hub import Place, place
 from probes.model.sections import Checkpoint, Model
 from probes.model.tensors import weights_in, weights_of, without_weights
 

@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from fingerprint.sections import decoder_of
+from probes.kit.asked import Asked, asked
 from probes.kit.facts import Document, Gap, Map, Redacted
 from probes.kit.host import Host
 from probes.kit.probe import Target
 from probes.kit.redact import Redactor
 from probes.model import Model
 from probes.model import read as probe
-from probes.model.asked import Asked, asked
 from probes.model.sections import Checkpoint
 from tests.kit.test_weights import gguf, safetensors
 from tests.probes.children import running

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
+from probes.kit.asked import Asked
 from probes.kit.facts import Gap, Redacted, Seen, then
 from probes.kit.filepaths import absolute, folder_of, real
 from probes.kit.host import Host
-from probes.model.asked import Asked
 
 Text = Union[str, Redacted]
 
