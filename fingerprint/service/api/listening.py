@@ -11,8 +11,9 @@ import os
 import socket
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,9 +89,21 @@ class Impatient(H11Protocol):
 class Calm(uvicorn.Server):
     """uvicorn's own looks ten times a second whether it is to end, and costs an idle host more than all else here."""
 
+    _wake: Callable[[], object] | None = None
+
     async def main_loop(self) -> None:
+        asked = asyncio.Event()
+        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
         while not await self.on_tick(0):
-            await asyncio.sleep(TICK_SECONDS)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asked.wait(), TICK_SECONDS)
+
+    def end(self) -> None:
+        """At once; by another thread."""
+        self.should_exit = True
+        if self._wake:
+            with suppress(RuntimeError):  # its loop has ended
+                self._wake()
 
 
 class Servers:
@@ -113,7 +126,7 @@ class Servers:
         """Ends what streams, lets other answers end, and takes the socket away."""
         self._service.events.close()
         for server, _ in self._servers:
-            server.should_exit = True
+            server.end()
         self._thread.join(seconds)
         self._lines.close()
         for address in self.addresses:
