@@ -18,8 +18,13 @@ fingerprint good run-A#2 --not""",
 def command(run: str, bad: bool, quiet: bool) -> None:
     """Mark a run as a good one, to compare others with (@good)."""
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.cli.served import keeper, mark_good
 
-    found = Invocation().run(run)
-    found.store.writable().good(found.latest.id, not bad)
+    invocation = Invocation()
+    found = invocation.run(run)
+    if service := keeper(invocation, found.store):
+        mark_good(service, found.latest.id, not bad)
+    else:
+        found.store.writable().good(found.latest.id, not bad)
     if not quiet:
         click.echo(f"{found.latest} is {'no longer ' if bad else ''}marked good")

@@ -16,8 +16,14 @@ from fingerprint.trouble import Trouble
 def command(run: str, text: str) -> None:
     """Write a remark beside a run; `show` prints it."""
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.cli.served import keeper
+    from fingerprint.cli.served import note as written
 
     if not text.strip():
         raise Trouble("TEXT is empty: write the remark, e.g. 'after the BIOS update'")
-    found = Invocation().run(run)
-    found.store.writable().note(found.latest.id, text)
+    invocation = Invocation()
+    found = invocation.run(run)
+    if service := keeper(invocation, found.store):
+        written(service, found.latest.id, text)
+    else:
+        found.store.writable().note(found.latest.id, text)

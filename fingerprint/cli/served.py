@@ -12,13 +12,14 @@ from fingerprint.trouble import Trouble
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.metrics import Metric
+    from fingerprint.reader import Reader
     from fingerprint.service.client import Client
     from fingerprint.snapshot import Snapshot
-    from fingerprint.store import Stores
+    from fingerprint.store import Store, Stores
 
 OLD_SECONDS = 90.0
 """The service reads the host each minute."""
-BESIDE_SECONDS = 2.0
+BESIDE_SECONDS, BORDER_SECONDS = 2.0, 1.0
 
 
 def newest(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
@@ -34,7 +35,24 @@ def now(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
     return _snapshot(invocation, areas, fresh=True)
 
 
-def _snapshot(invocation: "Invocation", areas: Collection[str], *, fresh: bool) -> "Snapshot | None":
+def border(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
+    """The same for a run, which waits no longer for it than a second: what it then does by itself takes its time, too."""
+    return _snapshot(invocation, areas, fresh=True, seconds=BORDER_SECONDS)
+
+
+def samples(invocation: "Invocation") -> "Reader":
+    """Through which the service tells what moves of the host."""
+    from fingerprint.reader import Reader
+    from fingerprint.reader.remote import connect
+
+    assert invocation.service is not None
+    probes = {area: probe.at_samples for area, probe in invocation.probes().items()}
+    return Reader(invocation.host, probes, connect(invocation.service.samples, sample=True))
+
+
+def _snapshot(
+    invocation: "Invocation", areas: Collection[str], *, fresh: bool, seconds: float | None = None
+) -> "Snapshot | None":
     if invocation.service is None or not areas:
         return None
     from msgspec.structs import replace
@@ -45,7 +63,8 @@ def _snapshot(invocation: "Invocation", areas: Collection[str], *, fresh: bool) 
 
     ask = invocation.service.post if fresh else invocation.service.get
     try:
-        content = ask("/v1/snapshot", seconds=invocation.settings.budget_s + BESIDE_SECONDS, form="export")
+        limit = invocation.settings.budget_s + BESIDE_SECONDS if seconds is None else seconds
+        content = ask("/v1/snapshot", seconds=limit, form="export")
         snapshot = parsed(content, invocation.service.path).snapshots[0].snapshot()
     except (NoAnswer, Refused) as trouble:
         _tell(trouble)
@@ -105,6 +124,39 @@ def end(service: "Client", run_id: str) -> None:
     from fingerprint.service.client import named
 
     service.post(named("runs", run_id, "end"))
+
+
+def keeper(invocation: "Invocation", store: "Store") -> "Client | None":
+    """The service, where it is to change what lies in this store; None where this process itself may."""
+    return invocation.service if store.origin == "service" else None
+
+
+def mark_good(service: "Client", run_id: str, good: bool) -> None:
+    from fingerprint.service.client import named
+
+    service.post(named("runs", run_id, "good"), {"good": good})
+
+
+def note(service: "Client", run_id: str, text: str) -> None:
+    from fingerprint.service.client import named
+
+    service.post(named("runs", run_id, "notes"), {"text": text})
+
+
+def rename(service: "Client", run_id: str, name: str) -> None:
+    """Of the whole series."""
+    from fingerprint.service.client import named
+
+    service.post(named("runs", run_id, "name"), {"name": name})
+
+
+def remove(service: "Client", run_id: str) -> int:
+    """How many snapshots went with it. Raises Refused where it goes on."""
+    import json
+
+    from fingerprint.service.client import named
+
+    return int(json.loads(service.delete(named("runs", run_id)))["snapshots"])
 
 
 def add_metrics(service: "Client", run_id: str, metrics: "Sequence[Metric]") -> None:

@@ -22,6 +22,11 @@ ALIVE_SECONDS, ANSWER_SECONDS = 1.0, 60.0
 MOST_BYTES = 1 << 28
 
 
+def samples_beside(api: str) -> str:
+    """The socket that a service has beside its API's."""
+    return f"{api.removesuffix('.sock')}.samples"
+
+
 class NoAnswer(Trouble):
     """The service is there and does not answer: it hangs, or is none."""
 
@@ -55,6 +60,11 @@ class Client:
             return None
         return cls(path) if usable else None
 
+    @property
+    def samples(self) -> str:
+        """Where it tells what moves of the host (`service.samples`)."""
+        return samples_beside(self.path)
+
     def greet(self) -> None:
         """Whether it answers at all. Raises NoAnswer."""
         if self._alive is None:
@@ -67,6 +77,9 @@ class Client:
 
     def post(self, path: str, sent: Any = None, seconds: float = ANSWER_SECONDS, **asked: Any) -> bytes:
         return self._asked("POST", _url(path, asked), None if sent is None else json.dumps(sent).encode(), seconds)
+
+    def delete(self, path: str, seconds: float = ANSWER_SECONDS) -> bytes:
+        return self._asked("DELETE", path, None, seconds)
 
     def _asked(self, method: str, url: str, body: bytes | None, seconds: float) -> bytes:
         self.greet()

@@ -59,8 +59,10 @@ REFUSALS = {
     400: "It is no request.",
     401: "On TCP: the token is missing, or another.",
     404: "There is no such thing.",
+    408: "It did not arrive in time.",
     409: "It cannot be done as things stand.",
     413: "It is too large.",
+    421: "On TCP: the service does not go by that name.",
     422: "It means nothing.",
     503: "The service cannot do it now.",
 }

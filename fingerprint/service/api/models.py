@@ -15,6 +15,13 @@ def _glob(text: str) -> str:
     return parse_glob(text).text
 
 
+def _words(text: str) -> str:
+    """Raises ValueError where there are none."""
+    if not text.strip():
+        raise ValueError("it is empty: write the remark, e.g. 'after the BIOS update'")
+    return text
+
+
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Name = Annotated[str, Field(pattern=rf"^{NAME.pattern}$")]
 Glob = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_glob)]
@@ -53,6 +60,20 @@ class SentMetric(Sent):
 
 class Metrics(Sent):
     metrics: Annotated[list[SentMetric], Field(min_length=1, max_length=MOST)]
+
+
+class Mark(Sent):
+    """Whether the run is one to compare others with."""
+
+    good: bool = True
+
+
+class Note(Sent):
+    text: Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_words)]
+
+
+class Named(Sent):
+    name: Name
 
 
 class Policy(Sent):

@@ -13,6 +13,7 @@ from fingerprint import catalog
 from fingerprint.explain.contract import Diff
 from fingerprint.gate.contract import Verdict
 from fingerprint.report.json import schema
+from fingerprint.service.api.app import REFUSALS
 from fingerprint.service.api.routes.events import made_at
 from fingerprint.store import Store
 from fingerprint.store.events import Event
@@ -97,6 +98,34 @@ def test_a_metric_that_none_can_be_is_refused(api: Api, metric: object) -> None:
     api.post("/v1/runs", {"name": "run-A", "pid": os.getpid()}, status=201)
     assert api("POST", "/v1/runs/run-A/metrics", {"metrics": [metric]}).status == 422
     assert api("POST", "/v1/runs/run-A/metrics", b'{"metrics": [{"name": "x", "values": [NaN]}]}').status == 422
+
+
+def test_a_run_is_marked_remarked_on_renamed_and_removed(api: Api) -> None:
+    two_runs(api)
+    assert api.post("/v1/runs/run-A/good")["good"] is True
+    assert api.get("/v1/runs/@good")["name"] == "run-A"
+    assert api.post("/v1/runs/run-A/good", {"good": False})["good"] is False
+    assert api.post("/v1/runs/run-A/notes", {"text": "after the BIOS update"}) == {"added": 1}
+    assert api.get("/v1/runs/run-A")["notes"] == ["after the BIOS update"]
+    assert api.post("/v1/runs/run-A/name", {"name": "thursday"})["name"] == "thursday"
+    gone = api("DELETE", "/v1/runs/thursday").json
+    assert ([run["name"] for run in gone["runs"]], gone["snapshots"]) == (["thursday"], 2)
+    assert [run["name"] for run in api.get("/v1/runs")["runs"]] == ["run-B"]
+
+
+def test_what_cannot_be_changed_of_a_run_is_refused_and_says_why(api: Api) -> None:
+    two_runs(api)
+    api.post("/v1/runs", {"name": "run-A", "pid": os.getpid()}, status=201)
+    going = api("DELETE", "/v1/runs/run-A")
+    assert (going.status, going.json) == (409, {"error": "run-A#2 goes on: remove it when it has ended"})
+    assert len(api.get("/v1/runs?name=run-A")["runs"]) == 2
+    taken = api("POST", "/v1/runs/run-A/name", {"name": "run-B"})
+    assert taken.status == 409
+    assert "runs named run-B exist already" in taken.json["error"]
+    assert "it is empty" in api("POST", "/v1/runs/run-A/notes", {"text": " "}).json["error"]
+    assert api("POST", "/v1/runs/run-A/name", {"name": "../etc"}).status == 422
+    for method, path in (("DELETE", ""), ("POST", "/good")):
+        assert api(method, f"/v1/runs/run-C{path}").status == 404
 
 
 def two_runs(api: Api) -> None:
@@ -204,6 +233,9 @@ def test_the_page_tells_each_operation_and_each_metric(api: Api) -> None:
     paths = api.get("/openapi.json")["paths"]
     assert told == {f"{way.upper()} {path}" for path, ways in paths.items() for way in ways}
     api.post("/v1/snapshot")
+    statuses = re.search(r"with ((?:\d+,\s)+\d+ or \d+)", page)
+    assert statuses
+    assert {int(one) for one in re.findall(r"\d+", statuses[1])} == {*REFUSALS, 405}  # of a way that is no operation
     names = re.findall(r"^# TYPE (\S+)", api("GET", "/metrics").content.decode(), re.MULTILINE)
     ours = {name for name in names if not name.startswith(("fingerprint_api_", "process_"))}
     assert ours == set(re.findall(r"`(fingerprint_[a-z_]+)`", page))

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from fingerprint.cli import main
+from fingerprint.store import Store
 from tests.e2e.conftest import Cli
 from tests.service.api.conftest import Api
 from tests.service.api.small import AREAS
+from tests.store.samples import short_run
 
 PID = str(os.getpid())
 
@@ -66,7 +69,22 @@ def test_runs_of_the_service_are_listed_shown_compared_and_exported(cli: Cli, ap
     assert json.loads(cli("export", "run-A").stdout)["runs"][0]["id"] == run_id
     assert cli("gate", "--baseline", "run-A", "--format", "json", status=None).returncode in (0, 1, 3)
     assert "there is no run 'run-C'" in cli("show", "run-C", status=2).stderr
-    assert "is written by the service alone" in cli("good", "run-A", status=2).stderr
+
+
+def test_runs_of_the_service_are_marked_remarked_on_renamed_and_removed_by_it(cli: Cli, api: Api) -> None:
+    for name in ("run-A", "run-B"):
+        cli("begin", "--pid", PID, "--name", name)
+    cli("end", "run-A")
+    assert "marked good" in cli("good", "run-A").stdout
+    cli("note", "run-A", "after the BIOS update")
+    assert api.get("/v1/runs/@good")["notes"] == ["after the BIOS update"]
+    assert "no longer marked good" in cli("good", "run-A", "--not").stdout
+    cli("rename", "run-A", "thursday")
+    assert "cannot name a run" in cli("rename", "thursday", "a/b", status=2).stderr
+    assert "the service refused: runs named run-B exist already" in cli("rename", "thursday", "run-B", status=2).stderr
+    assert "the service refused: run-B#1 goes on" in cli("rm", "run-B", status=2).stderr
+    assert cli("rm", "thursday").stdout == "removed thursday#1; with it 2 snapshots that no other run needs\n"
+    assert [row["name"] for row in api.get("/v1/runs")["runs"]] == ["run-B"]
 
 
 def test_what_the_service_refuses_is_told(cli: Cli) -> None:
@@ -158,6 +176,22 @@ def test_a_service_that_hangs_costs_a_second_and_the_verb_goes_on_by_itself(
         took = time.monotonic() - began
     assert done.stderr.count("goes on without it") == 1, done.stderr
     assert took < alone + 2.5, (took, alone)
+
+
+def test_a_verb_that_changes_a_run_says_that_the_service_which_keeps_it_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FINGERPRINT_STORE", str(tmp_path / "store.db"))
+    monkeypatch.setenv("FINGERPRINT_SOCKET", str(tmp_path / "api.sock"))
+    monkeypatch.setattr("fingerprint.store.store.service_path", lambda: tmp_path / "store.db")  # as root reads it
+    with Store.open(tmp_path / "store.db") as store:
+        short_run(store, "run-A")
+        with a_socket(tmp_path / "api.sock", _silent), pytest.raises(SystemExit) as ended:
+            main(["good", "run-A"])
+        assert not store.runs()[0].good
+    said = capfd.readouterr().err
+    assert (ended.value.code, said.count("\n")) == (2, 1)
+    assert "did not answer in time: see `systemctl status fingerprint`" in said
 
 
 def _seconds(cli: Cli, verb: tuple[str, ...], path: str) -> float:

@@ -187,13 +187,20 @@ def _published(api: Api, number: int) -> None:
     time.sleep(0.0005)
 
 
-def test_as_many_listen_as_may(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broadcast, "MOST_LISTENERS", 2)
-    with api.connected() as one, api.connected() as other:
-        for connection in (one, other):
+def test_of_those_who_listen_at_once_as_many_as_may_are_served_and_the_others_told_when_to_ask_again(api: Api) -> None:
+    more = 6
+    with ExitStack() as held:
+        all_of_them = [held.enter_context(api.connected()) for _ in range(broadcast.MOST_LISTENERS + more)]
+        for connection in all_of_them:
             connection.sendall(STREAM)
-        until(lambda: api.service.events.listeners == 2)
-        assert api("GET", "/v1/events/stream").status == 503
+        answers = [_read_until(connection, b"\r\n\r\n") for connection in all_of_them]
+        served = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200 ")]
+        refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 503 ")]
+        assert (len(served), len(refused)) == (broadcast.MOST_LISTENERS, more)
+        assert all(b"retry-after: 60\r\n" in answer for answer in refused)
+        assert api("GET", "/v1/version").status == 200
+    until(lambda: api.service.events.listeners == 0)
+    assert api.service.events.dropped == 0
 
 
 def test_a_failure_of_ours_is_told_counted_and_logged_once_a_minute(

@@ -1,22 +1,25 @@
 """What happened on the host: what is kept of it, and as it happens."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, get_args
 
 import msgspec
 from fastapi import APIRouter, Header, HTTPException, Query
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from fingerprint.service.api.answers import Asked, Moment, listed_as, written
 from fingerprint.service.api.asked import Service
 from fingerprint.service.api.lines import Light, Line
+from fingerprint.service.broadcast import Broadcast, Listener
 from fingerprint.store.events import Event, EventKind
 from fingerprint.store.schema import ALWAYS
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 ALIVE_SECONDS = 15.0
+FULL = {"retry-after": "60"}
 MOST, MOST_MISSED = 1000, 10_000
 HOUR = 3_600_000_000_000
 KINDS = frozenset(get_args(EventKind))
@@ -49,38 +52,49 @@ async def listed(
 )
 async def streamed(service: Asked, line: Light, kinds: Kinds = (), last_event_id: LastId = None) -> StreamingResponse:
     """Events as they happen; with Last-Event-ID first those that were missed since."""
-    if service.events.is_full:
-        raise HTTPException(503, "as many listen as may: ask GET /v1/events instead")
-    chunks = _chunks(service, line, kinds, last_event_id)
-    return StreamingResponse(chunks, media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return _Stream(service.events, lambda *ears: _chunks(service, line, kinds, last_event_id, *ears))
 
 
-async def _chunks(service: Service, line: Line, kinds: Sequence[str], last: str | None) -> AsyncIterator[bytes]:
-    """It listens once it is asked for the first: of whoever went before that nothing is left."""
-    woken, loop = asyncio.Event(), asyncio.get_running_loop()
+class _Stream(StreamingResponse):
+    """It listens from just before its status is sent, which tells whether there was room, until it is given up."""
 
-    def wake() -> None:
-        with suppress(RuntimeError):  # the loop has ended, and whoever publishes goes on
-            loop.call_soon_threadsafe(woken.set)
+    def __init__(self, events: Broadcast, chunks: Callable[[Listener, asyncio.Event], AsyncIterator[bytes]]) -> None:
+        """chunks: made of a listener and what wakes it."""
+        super().__init__((), media_type="text/event-stream", headers={"cache-control": "no-store"})
+        self._events, self._chunks = events, chunks
 
-    listener = service.events.subscribe(wake)
-    if listener is None:
-        return
-    try:
-        yield b": here is what happens\n\n"
-        missed = await line.run(lambda: _missed(service, kinds, last)) if last else ()
-        for event in missed:
-            yield _chunk(event)
-        told = {event.id for event in missed}
-        while not listener.over:
-            if not await _within(woken, ALIVE_SECONDS):
-                yield b": still here\n\n"
-            woken.clear()
-            for event in listener.take():
-                if event.id not in told and (not kinds or event.kind in kinds):
-                    yield _chunk(event)
-    finally:
-        listener.close()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        woken, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended, and whoever publishes goes on
+                loop.call_soon_threadsafe(woken.set)
+
+        listener = self._events.subscribe(wake)
+        if listener is None:
+            raise HTTPException(503, "as many listen as may: ask GET /v1/events instead", FULL)
+        self.body_iterator = self._chunks(listener, woken)
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            listener.close()
+
+
+async def _chunks(
+    service: Service, line: Line, kinds: Sequence[str], last: str | None, listener: Listener, woken: asyncio.Event
+) -> AsyncIterator[bytes]:
+    yield b": here is what happens\n\n"
+    missed = await line.run(lambda: _missed(service, kinds, last)) if last else ()
+    for event in missed:
+        yield _chunk(event)
+    told = {event.id for event in missed}
+    while not listener.over:
+        if not await _within(woken, ALIVE_SECONDS):
+            yield b": still here\n\n"
+        woken.clear()
+        for event in listener.take():
+            if event.id not in told and (not kinds or event.kind in kinds):
+                yield _chunk(event)
 
 
 async def _within(woken: asyncio.Event, seconds: float) -> bool:

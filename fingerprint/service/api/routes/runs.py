@@ -1,8 +1,8 @@
 """Runs that the service keeps, and those that are bracketed against a server that runs."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, HTTPException, Query
 from starlette.responses import Response
 
 from fingerprint.documents import of_found, of_row
@@ -19,13 +19,17 @@ from fingerprint.service.api.answers import (
     written,
 )
 from fingerprint.service.api.lines import Comparisons, Light
-from fingerprint.service.api.models import Added, Begin, Metrics, SentMetric
+from fingerprint.service.api.models import Added, Begin, Mark, Metrics, Named, Note, SentMetric
 from fingerprint.store import FoundRun
 from fingerprint.store.errors import StoreError
 from fingerprint.trouble import Trouble
 
+if TYPE_CHECKING:
+    from fingerprint.service.api.asked import Service
+
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
-RUN = "As `fingerprint runs --format json` lists it"
+RUN = "As `fingerprint runs --all --format json` lists it"
+GOOD = Mark()
 Word = Annotated[str | None, Query(max_length=200)]
 Recorded = Annotated[bool | None, Query(description="Whether the service opened them by itself.")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="The newest this many.")]
@@ -89,6 +93,53 @@ async def measured(service: Asked, line: Light, ref: Ref, sent: Metrics) -> Adde
     metrics = [_metric(one) for one in sent.metrics]
     await line.run(lambda: service.metric(found_run(service, ref).latest.id, *metrics))
     return Added(added=len(metrics))
+
+
+@router.post("/{ref}/good", response_class=Response, responses=object_as(RUN))
+async def marked(service: Asked, line: Light, ref: Ref, asked: Mark = GOOD) -> Response:
+    """Marks a run as a good one, to compare others with, or takes the mark away."""
+
+    def done() -> Response:
+        row = found_run(service, ref).latest
+        service.store().good(row.id, asked.good)
+        return written(of_row(service.store().run(row.id)))
+
+    return await line.run(done)
+
+
+@router.post("/{ref}/notes", response_model=Added)
+async def noted(service: Asked, line: Light, ref: Ref, sent: Note) -> Added:
+    """Writes a remark beside a run."""
+    await line.run(lambda: service.store().note(found_run(service, ref).latest.id, sent.text))
+    return Added(added=1)
+
+
+@router.post("/{ref}/name", response_class=Response, responses=object_as(RUN))
+async def renamed(service: Asked, line: Light, ref: Ref, asked: Named) -> Response:
+    """Gives a whole series another name, which no run may have yet; its last attempt is told."""
+
+    def done() -> Response:
+        row, store = found_run(service, ref).latest, service.store()
+        store.rename(row.name, asked.name)
+        return written(of_row(store.run(row.id)))
+
+    return await line.run(done)
+
+
+@router.delete("/{ref}", response_class=Response, responses=object_as("The runs that are gone, and how many snapshots"))
+async def removed(service: Asked, line: Comparisons, ref: Ref) -> Response:
+    """Removes a run, a series or an attempt, with the snapshots that nothing else needs; none that goes on."""
+    return await line.run(lambda: written(_removed(service, found_run(service, ref))))
+
+
+def _removed(service: "Service", found: FoundRun) -> dict[str, Any]:
+    """Raises HTTPException 409 where one goes on: what it records would find no run."""
+    rows = [of_row(row) for row in found.attempts]
+    going = next((row for row in rows if row["state"] == "open"), None)
+    if going:
+        raise HTTPException(409, f"{going['name']}#{going['attempt']} goes on: remove it when it has ended")
+    gone = service.store().remove(row.id for row in found.attempts)
+    return {"runs": rows, "snapshots": gone.snapshots}
 
 
 def _metric(sent: SentMetric) -> Metric:
