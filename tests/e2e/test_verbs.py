@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from fingerprint.cli.main import TASKS
+from fingerprint.store import Store
 from tests.e2e.conftest import Cli
+from tests.store.samples import segment, short_run
 
 NOT_UTF8 = b"cpu/\xff".decode(errors="surrogateescape")
 
@@ -81,6 +83,24 @@ def test_a_later_mark_does_not_make_a_run_longer(fingerprint: Cli) -> None:
     fingerprint("note", "run-A", "a remark")
     fingerprint("good", "run-A", "-q")
     assert fingerprint("runs").stdout.split("\n")[1] == f"{before}  good"
+
+
+def test_a_server_that_the_service_records_is_one_line_unless_each_segment_is_asked_for(fingerprint: Cli) -> None:
+    began, hour = 1_760_000_000 * 10**9, 3600 * 10**9
+    with Store.open(fingerprint.home / "store.db") as store:
+        ids = [segment(store, began + at * hour, began + (at + 1) * hour) for at in range(24)]
+        store.good(ids[3])
+        short_run(store, "run-A", at=began + 2 * hour)
+    own, good, server = fingerprint("runs").stdout.splitlines()[1:]
+    assert (own.split()[0], good.split()[0], server.split()[0]) == ("run-A#1", "sglang-30000#4", "sglang-30000")
+    assert f" 2025-10-09T08:53:20Z  {24 * 3600}.0 s  " in server
+    assert server.endswith(f"{ids[-1]}  23 segments")
+    listed = json.loads(fingerprint("runs", "--limit", "1", "--format", "json").stdout)
+    assert [(row["id"], row["segments"], row["since"]) for row in listed] == [(ids[-1], 23, began)]
+    for asked in (("--all",), ("--name", "sglang-30000")):
+        each = json.loads(fingerprint("runs", *asked, "--limit", "100", "--format", "json").stdout)
+        assert [row["id"] for row in each if row["service"]] == ids
+        assert {row["segments"] for row in each} == {1}
 
 
 def test_status_as_json_without_a_run_is_null_and_claims_no_schema(fingerprint: Cli) -> None:
