@@ -41,13 +41,15 @@ def span(text: str, now: int) -> Span:
 
 
 def within(rows: Sequence[RunRow], asked: Span, goes_on: Callable[[RunRow], bool]) -> tuple[RunRow, ...]:
-    """Those of a series that ran in the time asked for; of a moment the last one that did.
+    """Those of a series that ran in the time asked for; of a moment the last one that did. Where the clock was set back
+    that may be one of two which ran then: the later attempt.
 
-    goes_on: asked of the newest, if it has no end. Another one without end ended with its last record.
+    goes_on: asked of the last attempt, if it has no end. Another one without end ended with its last record.
     """
     lives = _lives(rows, goes_on)
     if asked.since == asked.until:
-        return tuple(row for row, life in lives if life.since <= asked.since <= life.until)[-1:]
+        then = (row for row, life in lives if life.since <= asked.since <= life.until)
+        return tuple(sorted(then, key=lambda row: row.attempt))[-1:]
     return tuple(
         row
         for row, life in lives
@@ -62,10 +64,10 @@ def nearest(series: Iterable[Sequence[RunRow]], asked: Span, goes_on: Callable[[
 
 
 def _lives(rows: Sequence[RunRow], goes_on: Callable[[RunRow], bool]) -> list[tuple[RunRow, Span]]:
-    """Each row, oldest first, with the time from its beginning to its end."""
+    """Each row with the time from its beginning to its end."""
+    last = max(rows, key=lambda row: row.attempt)  # not that which began last, by a clock that was set back since
     return [
-        (row, Span(row.opened_at, _end_of(row, row is rows[-1] and row.closed is None and goes_on(row))))
-        for row in rows
+        (row, Span(row.opened_at, _end_of(row, row is last and row.closed is None and goes_on(row)))) for row in rows
     ]
 
 

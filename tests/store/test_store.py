@@ -147,6 +147,16 @@ def test_a_state_that_came_back_is_not_quiet_over_the_change(tmp_path: Path) -> 
     assert rows[0].manifest == rows[2].manifest != rows[1].manifest
 
 
+def test_after_the_clock_was_set_back_a_quiet_minute_extends_the_last_one_written(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    for minute in (1500, 60, 61, 62):
+        store.save(snapshot(minute * MINUTE), keep_volatile=False)
+    assert [(row.taken_at, row.seen_until) for row in store.snapshots()] == [
+        (60 * MINUTE, 62 * MINUTE),
+        (1500 * MINUTE, 1500 * MINUTE),
+    ]
+
+
 def test_snapshots_of_a_time_are_those_current_in_it(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     for minute, speed in [(1, 100), (3, 100), (4, 50)]:

@@ -139,6 +139,15 @@ def test_one_without_end_goes_on_if_it_is_the_newest_and_its_opener_lives_else_i
     assert chosen(rows, Span(5, 25), goes_on=False) == [1, 2]
 
 
+def test_after_the_clock_was_set_back_a_day_the_last_attempt_is_the_one_that_goes_on() -> None:
+    day = 86_400
+    rows = [row(3, day + 10, None, day + 20), row(1, 2 * day, 2 * day + 10), row(2, 2 * day + 10, day + 10)]
+    assert chosen(rows, Span(day + 60, day + 60), goes_on=True) == [3]
+    assert chosen(rows, Span(2 * day + 5, 2 * day + 5), goes_on=True) == [3]
+    assert chosen(rows, Span(2 * day + 5, 2 * day + 5)) == [1]
+    assert chosen(rows, Span(2 * day, 3 * day)) == [1, 2]
+
+
 Lives = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=8)
 
 
