@@ -55,6 +55,7 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "sha256": host.sha256(str(file)),
         "stats": host.stats("/sys/kernel"),
         "space": host.space("/dev/shm"),
+        "resident": host.resident(str(file), 1 << 20),
         "weights": host.weights(str(file)),
         "elf": host.elf("/proc/self/exe", "(Python)"),
         "opened": host.opened(os.getpid(), "/dev/null"),

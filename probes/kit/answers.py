@@ -1,5 +1,7 @@
 """What a Host answers where it is more than a text or a number."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 _REGULAR, _TYPE = 0o100000, 0o170000  # inode(7)
@@ -24,10 +26,22 @@ class Stat(msgspec.Struct, frozen=True):
 
 
 class Space(msgspec.Struct, frozen=True):
-    """Of a file system, in bytes."""
+    """Of a file system: bytes, and how many files it may hold and may hold yet. A file system without a limit says 0
+    of those, as a recording of before they were read does."""
 
     size: int
     free: int
+    files: int = 0
+    files_free: int = 0
+
+
+class Resident(msgspec.Struct, frozen=True):
+    """Of a file, in bytes: how much was looked at, how much of that was in memory. nodes: of some of those pages, how
+    many lay on each memory node."""
+
+    looked_at: int
+    there: int
+    nodes: Mapping[str, int]
 
 
 class Elf(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Paths as a process sees them, resolved through the Host and never through this process's own folders."""
 
 import posixpath
+from typing import Protocol
 
 from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host
@@ -37,8 +38,14 @@ def inside(path: str, root: str) -> str:
     return path[len(root) :] or "/" if root and f"{path}/".startswith(f"{root}/") else path
 
 
-def real(host: Host, path: str) -> Seen[str]:
-    """The path with every symbolic link resolved. `failed` for a loop."""
+class Links(Protocol):
+    """Whoever can be asked where a link leads: a Host."""
+
+    def link(self, path: str) -> Seen[str]: ...
+
+
+def real(host: Links, path: str) -> Seen[str]:
+    """The path with every symbolic link resolved. `failed` for a loop, `timed_out` behind what does not answer."""
     done, left, links = "", [part for part in path.split("/") if part], 0
     while left:
         part = left.pop(0)
@@ -47,6 +54,8 @@ def real(host: Host, path: str) -> Seen[str]:
             continue
         target = host.link(f"{done}/{part}")
         if isinstance(target, Gap):
+            if target.code == "timed_out":
+                return target
             done = f"{done}/{part}"
             continue
         links += 1

@@ -10,10 +10,11 @@ import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from probes.kit.answers import Elf, Space, Stat
+from probes.kit import entries
+from probes.kit.answers import Elf, Resident, Space, Stat
 from probes.kit.beneath import beneath, followed
 from probes.kit.environs import Environs
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
@@ -126,22 +127,28 @@ class Host:
 
     def names(self, path: str) -> Seen[tuple[str, ...]]:
         """The sorted names in a folder."""
-        return self._ask("names", path, lambda: self._try(path, _names))
+        return self._ask("names", path, lambda: self._try(path, entries.names))
 
     def link(self, path: str) -> Seen[str]:
         """Where a symbolic link points, as written."""
-        return self._ask("link", path, lambda: self._try(path, _link, beneath))
+        return self._ask("link", path, lambda: self._try(path, entries.link, beneath))
 
     def stat(self, path: str) -> Seen[Stat]:
-        return self._ask("stat", path, lambda: self._try(path, _stat))
+        return self._ask("stat", path, lambda: self._try(path, entries.stat))
 
     def stats(self, path: str) -> Seen[Mapping[str, Stat]]:
         """What is in a folder, by name; links are told as links. At a tenth of the cost of `stat` for each."""
-        return self._ask("stats", path, lambda: self._try(path, _stats))
+        return self._ask("stats", path, lambda: self._try(path, entries.stats))
 
-    def space(self, path: str) -> Seen[Space]:
-        """Of the file system that holds the path."""
-        return self._ask("space", path, lambda: self._try(path, _space))
+    def space(self, path: str, patience: float = 0.0) -> Seen[Space]:
+        """Of the file system that holds the path. patience: seconds after which it is given up, as a server may be
+        gone; 0: it is not waited for in a child."""
+        ask = partial(self._try, path, entries.space)
+        return self._ask("space", path, partial(_apart, ask, patience) if patience else ask)
+
+    def resident(self, path: str, most: int) -> Seen[Resident]:
+        """How much of a file lies in memory, of which at most so many bytes are looked at: see kit/residency.py."""
+        return self._ask("resident", f"{most} {path}", lambda: self._try(path, lambda p: _resident(p, most)))
 
     def sha256(self, path: str) -> Seen[str]:
         """Hex digest of a regular file of at most 512 MiB; cached while it is the same: see kit/regular.py."""
@@ -291,9 +298,16 @@ def _mentioned(folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
     return mentioned(folder, words)
 
 
-def _space(path: str) -> Space:
-    info = os.statvfs(path)
-    return Space(info.f_blocks * info.f_frsize, info.f_bfree * info.f_frsize)
+def _apart(ask: Callable[[], Seen[Space]], patience: float) -> Seen[Space]:
+    from probes.kit.forked import asked_apart
+
+    return asked_apart(ask, Space, patience)
+
+
+def _resident(path: str, most: int) -> Seen[Resident]:
+    from probes.kit.residency import resident
+
+    return resident(path, most)
 
 
 def _opened(folder: str, pattern: str) -> tuple[str, ...]:
@@ -314,44 +328,6 @@ def _number(text: str) -> int:
     if not digits.isascii() or "_" in digits:
         raise ValueError(f"no number: {text!r}")
     return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
-
-
-def _names(path: str) -> tuple[str, ...]:
-    return tuple(sorted(_printable(name) for name in os.listdir(os.fsencode(path))))
-
-
-def _link(path: str) -> str:
-    return _printable(os.readlink(os.fsencode(path)))
-
-
-def _printable(name: bytes) -> str:
-    return name.decode("utf-8", "backslashreplace")
-
-
-def _stats(path: str) -> Mapping[str, Stat]:
-    """By descriptor, so that the kernel does not walk the path again for each name."""
-    fd = os.open(os.fsencode(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    found: dict[str, Stat] = {}
-    try:
-        with os.scandir(fd) as entries:
-            for entry in entries:
-                try:
-                    info = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:  # it vanished meanwhile
-                    continue
-                found[entry.name if entry.name.isascii() else _printable(os.fsencode(entry.name))] = _as_stat(info)
-    finally:
-        os.close(fd)
-    return found
-
-
-def _stat(path: str) -> Stat:
-    return _as_stat(os.stat(path))
-
-
-def _as_stat(info: os.stat_result) -> Stat:
-    times = info.st_mtime_ns, info.st_ctime_ns
-    return Stat(info.st_dev, info.st_ino, info.st_size, times[0], info.st_uid, info.st_mode, times[1], info.st_nlink)
 
 
 def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:

@@ -8,7 +8,9 @@ from probes.kit.host import Host
 
 R = TypeVar("R")
 
-FILES = frozenset("text head matching settings mentioned names link stat stats space sha256 elf weights".split())
+FILES = frozenset(
+    "text head matching settings mentioned names link stat stats space resident sha256 elf weights".split()
+)
 
 
 class Within(Host):

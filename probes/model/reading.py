@@ -8,6 +8,7 @@ from typing import Any, Union
 
 import msgspec
 
+from probes.kit.answering import answering
 from probes.kit.asked import TARGET, Asked, asked
 from probes.kit.configured import configured
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
@@ -16,6 +17,7 @@ from probes.kit.host import Host
 from probes.kit.hub import Place, place
 from probes.kit.processes import began
 from probes.kit.redact import has_secret, is_secret_name
+from probes.kit.shards import shards
 from probes.model.sections import Checkpoint, Model
 from probes.model.tensors import weights_in, weights_of, without_weights
 
@@ -32,7 +34,6 @@ _DIGESTED = re.compile(
     r"tokenizer.*|.*\.(?:tiktoken|jinja|py)|vocab\.(?:json|txt)|merges\.txt|special_tokens_map\.json|added_tokens\.json"
     r"|chat_template\.json|tekken\.json|(?:pre|video_pre)?processor_config\.json|.*\.index\.json"
 )
-_SHARD = re.compile(r"(?P<stem>.*-)\d{5}(?P<of>-of-\d{5}\.gguf)")
 
 
 def model(host: Host, pid: int) -> Model:
@@ -41,7 +42,7 @@ def model(host: Host, pid: int) -> Model:
         return Model(models=argv)
     environ = host.environ(pid)
     env = {} if isinstance(environ, Gap) else _present(environ.items)
-    files, cwd = host.within(pid), link_of(host, pid, "cwd")
+    files, cwd = answering(host, pid), link_of(host, pid, "cwd")
     file = configured(files, argv, cwd, partial(began, host, pid))
     found = asked(argv, env, {} if isinstance(file, Gap) else file.flags)
     if isinstance(file, Gap) and TARGET not in found:
@@ -57,7 +58,7 @@ def _present(items: Mapping[str, Seen[Text]]) -> dict[str, Text]:
 
 def _checkpoint(files: Host, one: Asked, there: Place) -> Checkpoint:
     path = there.path
-    names = then(path, files.names) if there.folder else then(path, lambda file: _shards(files, file))
+    names = then(path, files.names) if there.folder else then(path, lambda file: shards(files, file))
     folder = path if there.folder else then(path, posixpath.dirname)
     told: dict[str, Any] = {"name": one.name, "path": path, "revision": there.revision}
     if isinstance(names, Gap) or isinstance(folder, Gap):
@@ -77,16 +78,6 @@ def _unseen(why: Seen[object], told: Mapping[str, Any]) -> Checkpoint:
     """Each fact of the files with the same gap."""
     facts = dict.fromkeys(Checkpoint.__facts__, why)
     return Checkpoint(weights=without_weights(why), **{**facts, **told})
-
-
-def _shards(files: Host, path: str) -> Seen[tuple[str, ...]]:
-    """The file itself; of one that is split (`-00001-of-00003.gguf`) all."""
-    folder, name = posixpath.split(path)
-    match = _SHARD.fullmatch(name)
-    if match is None:
-        return (name,)
-    form = re.compile(re.escape(match["stem"]) + r"\d{5}" + re.escape(match["of"]))
-    return then(files.names(folder), lambda found: tuple(one for one in found if form.fullmatch(one)))
 
 
 def _document(files: Host, folder: str, names: Sequence[str], wanted: Sequence[str]) -> Seen[Document]:

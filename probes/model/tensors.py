@@ -7,11 +7,10 @@ from typing import Any
 from probes.kit.answers import Stat
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
+from probes.kit.shards import weights_among
 from probes.kit.weights import Weights as Header
 from probes.model.sections import Weights
 
-FORMATS = ("safetensors", "gguf", "bin", "pt", "pth", "engine")
-"""By ending, the first of which there are files: beside safetensors others are what a download left over."""
 HEADED = ("safetensors", "gguf")
 MOST = 512
 _NO_HEADER = Gap("unsupported", "files of this format have no header that tells")
@@ -19,13 +18,12 @@ _NO_HEADER = Gap("unsupported", "files of this format have no header that tells"
 
 def weights_in(files: Host, folder: str, names: Sequence[str]) -> Weights:
     """Of a folder with files of these names."""
-    for ending in FORMATS:
-        found = [name for name in names if name.endswith(f".{ending}")]
-        if found and ending not in HEADED:
-            return _of_headers({}, _NO_HEADER, format=ending, count=len(found), bytes=_sizes(files, folder, found))
-        if found:
-            return weights_of(files, folder, found)
-    return without_weights(Gap("absent", "the folder holds no weights of a known format"))
+    ending, found = weights_among(names)
+    if not found:
+        return without_weights(Gap("absent", "the folder holds no weights of a known format"))
+    if ending not in HEADED:
+        return _of_headers({}, _NO_HEADER, format=ending, count=len(found), bytes=_sizes(files, folder, found))
+    return weights_of(files, folder, found)
 
 
 def weights_of(files: Host, folder: str, names: Sequence[str]) -> Weights:
