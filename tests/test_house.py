@@ -88,6 +88,7 @@ VIOLATIONS: Mapping[str, tuple[str, str]] = {
     "one door to pydantic": ("fingerprint/runs/violation_f.py", "import pydantic"),
     "one door to fastapi": ("fingerprint/runs/violation_k.py", "import fastapi"),
     "one door to uvicorn": ("fingerprint/runs/violation_l.py", "import uvicorn"),
+    "one door to prometheus_client": ("fingerprint/runs/violation_n.py", "import prometheus_client"),
     "one door to rich": ("fingerprint/runs/violation_g.py", "from rich.text import Text"),
     "one door to click": ("fingerprint/runs/violation_h.py", "import click"),
     "one door to pynvml": ("probes/kit/violation_i.py", "import pynvml"),

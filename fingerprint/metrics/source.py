@@ -1,58 +1,120 @@
-"""The content of a result file: untrusted, so its size and depth have limits."""
+"""The content of a result file: untrusted, so its size and depth have limits; a log is streamed, and has none."""
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
 from fingerprint.metrics.found import NothingRead
 
-LARGEST = 64 << 20  # bytes, unpacked
+LARGEST = 64 << 20  # bytes of a document, unpacked
+HEAD = 1 << 20  # bytes
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 
 class Source(NamedTuple):
-    """name: as it was asked for. earlier: what the file held before the run."""
+    """name: as it was asked for. held: its content, unpacked; None where that is more than a document may have.
+
+    earlier: what the file held before the run. begin: where in the content begins what the run added.
+    """
 
     name: str
-    data: bytes
+    held: bytes | None
     earlier: bytes = b""
+    begin: int = 0
+
+    @property
+    def data(self) -> bytes:
+        """Raises NothingRead for what is no document, because it is too large."""
+        if self.held is None:
+            raise NothingRead(_too_large(self.name))
+        return self.held
+
+    @property
+    def head(self) -> str:
+        """The beginning, by which a format is told."""
+        return next(self.chunks(HEAD), b"").decode("utf-8", "backslashreplace")
+
+    def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
+        """The content, however long it is, at most `size` bytes in turn. Raises NothingRead."""
+        if self.held is not None:
+            return (self.held[at : at + size] for at in range(0, len(self.held), size))
+        return _chunks(self.name, size)
 
 
-def load(path: str, earlier: bytes = b"") -> Source:
-    """Raises NothingRead where there is no regular file, or one that is too large."""
+def load(path: str, earlier: bytes = b"", begin: int = 0) -> Source:
+    """Raises NothingRead where there is no regular file, or none that can be unpacked."""
+    data = next(_read(path, LARGEST + 1), b"")
+    return Source(path, _unpacked(data, path), earlier, 0 if data.startswith(_GZIP) else begin)
+
+
+def _chunks(path: str, size: int) -> Iterator[bytes]:
+    packed = _read(path, size)
+    first = next(packed, b"")
+    if not first.startswith(_GZIP):
+        yield first
+        yield from packed
+        return
+    yield from _inflated(path, chain((first,), packed), size)
+
+
+def _inflated(path: str, packed: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Of one gzip member after the other, as a log has that was added to."""
+    import zlib
+
+    member = zlib.decompressobj(wbits=31)
     try:
-        data = _content(path)
+        for chunk in packed:
+            left = chunk
+            while left:
+                if whole := member.decompress(left, size):
+                    yield whole
+                left = member.unconsumed_tail or member.unused_data
+                if member.eof:
+                    member = zlib.decompressobj(wbits=31)
+        yield member.flush()
+    except zlib.error as error:
+        raise NothingRead(f"{path} cannot be unpacked: {error}") from None
+
+
+def _read(path: str, size: int) -> Iterator[bytes]:
+    """Raises NothingRead."""
+    try:
+        # A FIFO would block, a terminal would become ours.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with open(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise NothingRead(f"{path} is no regular file; name a file that the command writes")
+            while chunk := file.read(size):
+                yield chunk
     except OSError as error:
         raise NothingRead(f"{path}: {error.strerror}; name a file that the command writes") from None
-    return Source(path, unpacked(data, path), earlier)
-
-
-def _content(path: str) -> bytes:
-    # A FIFO would block, a terminal would become ours.
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise NothingRead(f"{path} is no regular file; name a file that the command writes")
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(LARGEST + 1)
-    finally:
-        os.close(fd)
 
 
 def unpacked(data: bytes, path: str) -> bytes:
     """As it is, unless it is gzip. Raises NothingRead where either is too large."""
+    whole = _unpacked(data, path)
+    if whole is None:
+        raise NothingRead(_too_large(path))
+    return whole
+
+
+def _unpacked(data: bytes, path: str) -> bytes | None:
     import zlib
 
     try:
         whole = zlib.decompressobj(wbits=31).decompress(data, LARGEST + 1) if data.startswith(_GZIP) else data
     except zlib.error as error:
         raise NothingRead(f"{path} cannot be unpacked: {error}") from None
-    if max(len(data), len(whole)) > LARGEST:
-        raise NothingRead(f"{path} has more than the {LARGEST >> 20} MiB that are read of a result file")
-    return whole
+    return whole if max(len(data), len(whole)) <= LARGEST else None
+
+
+def _too_large(path: str) -> str:
+    return f"{path} has more than the {LARGEST >> 20} MiB that are read of a result file"
 
 
 def document(source: Source) -> Any:

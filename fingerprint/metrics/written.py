@@ -10,6 +10,7 @@ from fingerprint.metrics.source import LARGEST, Source, load
 # The clock of a file server and ours may differ by so much.
 CLOCKS_APART_NS = 60 * 10**9
 _JSON_OR_GZIP = (b"{", b"[", b"\x1f")
+_END = 4096  # bytes
 
 
 class Stamp(NamedTuple):
@@ -22,18 +23,24 @@ class Stamp(NamedTuple):
 
 
 class Before(NamedTuple):
-    """A file before the run. stamp: None where there was none. content: of a result file, which may be added to."""
+    """A file before the run. stamp: None where there was none. content: of a result file, which may be added to.
+
+    end: the last bytes, by which a log is known again that was added to.
+    """
 
     path: str
     at_ns: int
     stamp: Stamp | None = None
     content: bytes = b""
+    end: bytes = b""
 
 
 def before(path: str, at_ns: int) -> Before:
     """at_ns: now, since 1970."""
     stamp = _stamp(path)
-    return Before(path, at_ns, stamp, _content(path) if stamp else b"")
+    if stamp is None:
+        return Before(path, at_ns)
+    return Before(path, at_ns, stamp, _content(path), _end(path, stamp.size))
 
 
 def written(known: Before) -> Source:
@@ -47,7 +54,7 @@ def written(known: Before) -> Source:
         raise NothingRead(
             f"{known.path} was put in place during the run and written long before it, so nothing was read of it"
         )
-    return load(known.path, known.content)
+    return load(known.path, known.content, _added_at(known, stamp))
 
 
 def _stamp(path: str) -> Stamp | None:
@@ -56,6 +63,26 @@ def _stamp(path: str) -> Stamp | None:
     except OSError:
         return None
     return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _added_at(known: Before, now: Stamp) -> int:
+    """Where begins what was added to the file; 0 where it was written anew, longer than it was."""
+    if known.stamp is None or known.stamp[:2] != now[:2]:
+        return 0
+    size = known.stamp.size
+    return size if now.size > size and _end(known.path, size) == known.end else 0
+
+
+def _end(path: str, size: int) -> bytes:
+    """The last bytes of the first `size`."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return b""
+        with open(path, "rb") as file:
+            file.seek(max(0, size - _END))
+            return file.read(min(size, _END))
+    except OSError:
+        return b""
 
 
 def _content(path: str) -> bytes:

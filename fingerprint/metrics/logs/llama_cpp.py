@@ -1,0 +1,155 @@
+"""Reads what llama.cpp prints of its timings: of each request of a server, or once at the end of a program.
+
+Seen: llama_print_timings (2023) to slot print_timing (2026). A server's step is drafting, verifying and sampling for
+all of its slots. https://github.com/ggml-org/llama.cpp/blob/master/tools/server/server-context.cpp
+"""
+
+import re
+from typing import Any
+
+from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.starts import Starts
+from fingerprint.metrics.logs.table import Column, Table, size_class
+from fingerprint.metrics.source import Source
+
+CLIENT = "llama-cpp-log"
+_TIME, _DRAFTS, _BEGUN, _ENDED = b"eval time =", b"draft acceptance", b"processing task", b"stop processing"
+_STARTS = (b"build: ", b"build = ", b"loading model")
+_COLUMNS = (
+    Column("generation_throughput", "tok/s", "higher"),
+    Column("prompt_throughput", "tok/s", "higher"),
+    Column("acceptance_length", "tokens", "higher"),
+    Column("draft_acceptance_rate", "", "higher"),
+    Column("cycle_ms", "ms", "lower"),
+    Column("decode_step_ms", "ms", "lower"),
+    Column("prompt_tokens", "tokens", "unknown"),
+    Column("tokens", "tokens", "unknown"),
+)
+_TIMING = re.compile(rb"(?P<prompt>prompt )?eval time = *(?P<ms>[\d.]+) ms / *(?P<count>\d+) (?:tokens|runs)")
+_ACCEPTED = re.compile(rb"\( *(?P<accepted>\d+) accepted / *(?P<drafted>\d+) generated\)")
+_LENGTH = re.compile(rb"mean (?:acceptance length|len) = *([\d.]+)")
+_TASK = re.compile(rb"task +(\d+) ")
+_BUILD = re.compile(rb"^[^|]{0,60}\bbuild(?:: | = )(\d+ \([0-9a-f]+\))")
+_MODEL = re.compile(rb"(?:loading|load) model '([^']+)'")
+
+
+def recognises(head: str) -> bool:
+    return any(
+        mark in head for mark in ("llama_print_timings:", "llama_perf_context_print:", "llama_model_loader:")
+    ) or ("slot " in head and "eval time =" in head)
+
+
+def read(source: Source) -> Found:
+    """Raises NothingRead."""
+    log = _Log()
+    for line in marked(source, (_TIME, _DRAFTS, _BEGUN, _ENDED, *_STARTS)):
+        log.take(line, line.at >= source.begin)
+    log.close()
+    metrics = tuple(log.requests.metrics(_COLUMNS, "llama.cpp log, a request each"))
+    if not metrics:
+        raise NothingRead("llama.cpp's log tells the timings of no request, in its last start; did any run?")
+    return Found(metrics, log.workload(), tuple(log.starts.remarks(source)))
+
+
+class _Request:
+    """streams: how many requests ran at most while this one did; 0 where the log does not tell."""
+
+    def __init__(self, streams: int) -> None:
+        self.streams = streams
+        self.prompt = self.made = (0.0, 0)  # milliseconds, tokens
+        self.drafts = (0, 0)  # accepted, drafted
+        self.length = 0.0  # accepted by a step in the mean, and the token of the step itself
+
+    def values(self) -> dict[str, float | None]:
+        (prompt_ms, prompt_tokens), (ms, tokens), (accepted, drafted) = self.prompt, self.made, self.drafts
+        # Of one token nothing can be told: it is of the prompt's own step.
+        token = ms / tokens if ms and tokens > max(accepted, 1) else None
+        length = (self.length or tokens / (tokens - accepted)) if token and drafted else None
+        return {
+            "prompt_throughput": 1000 * prompt_tokens / prompt_ms if prompt_ms and prompt_tokens > 1 else None,
+            "generation_throughput": 1000 / token if token else None,
+            "acceptance_length": length,
+            "draft_acceptance_rate": accepted / drafted if drafted else None,
+            "cycle_ms": token * length if token and length else None,
+            "decode_step_ms": None if drafted else token,
+            "prompt_tokens": prompt_tokens or None,
+            "tokens": tokens or None,
+        }
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.starts = Starts("llama.cpp", ("build", "model"))
+        self._forget()
+
+    def _forget(self) -> None:
+        self.requests = Table()
+        self._count = 0
+        self._most: dict[bytes, int] = {}  # of each task that runs: how many ran with it at most
+        self._last: _Request | None = None
+
+    def take(self, line: Line, counts: bool) -> None:
+        """counts: the run itself wrote it."""
+        if line.mark == _TIME:
+            self._timing(line, counts)
+        elif line.mark == _DRAFTS:
+            self._drafts(line)
+        elif line.mark in (_BEGUN, _ENDED):
+            self._running(line)
+        else:
+            self._start(line)
+
+    def _start(self, line: Line) -> None:
+        build, model = _BUILD.search(line.text), _MODEL.search(line.text)
+        if build is None and model is None:
+            return
+        self.close()
+        if self.starts.begins(b""):
+            self._forget()
+        for name, found in (("build", build), ("model", model)):
+            if found:
+                self.starts.told[name] = found[1].decode(errors="replace")
+
+    def _running(self, line: Line) -> None:
+        if (task := _TASK.search(line.text)) is None:
+            return
+        if line.mark == _ENDED:
+            self._most.pop(task[1], None)
+            return
+        self._most[task[1]] = 0
+        self._most = {it: max(most, len(self._most)) for it, most in self._most.items()}
+
+    def _timing(self, line: Line, counts: bool) -> None:
+        found = _TIMING.search(line.text)
+        if found is None:
+            return
+        timing = (float(found["ms"]), int(found["count"]))
+        if found["prompt"] or self._last is None or self._last.made[1]:
+            self.close()
+            task = _TASK.search(line.text)
+            self._last = _Request(self._most.get(task[1], 0) if task else 0) if counts else None
+        self.starts.served()
+        if self._last is not None and found["prompt"]:
+            self._last.prompt = timing
+        elif self._last is not None:
+            self._last.made = timing
+
+    def _drafts(self, line: Line) -> None:
+        found = _ACCEPTED.search(line.text)
+        if found and self._last is not None:
+            length = _LENGTH.search(line.text)
+            self._last.drafts = (int(found["accepted"]), int(found["drafted"]))
+            self._last.length = float(length[1]) if length else 0.0
+
+    def close(self) -> None:
+        """What stands between two requests belongs to the first."""
+        last, self._last = self._last, None
+        if last is not None:
+            self._count += 1
+            streams = size_class(last.streams)
+            if self.requests.wants(streams, self._count):
+                self.requests.add(streams, self._count, last.values())
+
+    def workload(self) -> dict[str, Any]:
+        return dict(self.starts.workload("model", self.requests.streams))

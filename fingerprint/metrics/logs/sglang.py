@@ -1,0 +1,183 @@
+"""Reads the log of an SGLang server (seen: 0.2 to 0.5, on CUDA, ROCm and Ascend).
+
+Each 40th decode step the scheduler of a data-parallel rank writes a line: how many requests run, the tokens of that
+rank since the line before over the time since then, and the mean accept length, the token of verification included.
+https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/managers/scheduler_metrics_mixin.py
+"""
+
+import re
+from collections import defaultdict
+
+from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.starts import Starts
+from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.metric import Metric
+from fingerprint.metrics.source import Source
+
+CLIENT = "sglang-log"
+_DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
+_RETRACTED = b"#retracted_reqs: "
+_RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d+)")
+_NAMES = (
+    "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "quantization", "kv_cache_dtype", "attention_backend",
+    "decode_attention_backend", "prefill_attention_backend", "speculative_algorithm", "speculative_draft_model_path",
+    "speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens", "mem_fraction_static",
+    "chunked_prefill_size", "max_running_requests", "disable_cuda_graph", "cuda_graph_max_bs", "disable_radix_cache",
+    "disable_overlap_schedule", "disable_custom_all_reduce", "enable_dp_attention", "enable_torch_compile",
+    "moe_a2a_backend", "moe_runner_backend",
+)  # fmt: skip
+_COLUMNS = (
+    Column("gen_throughput", "tok/s", "higher"),
+    Column("accept_length", "tokens", "higher"),
+    Column("accept_rate", "", "higher"),
+    Column("cycle_ms", "ms", "lower"),
+    Column("decode_step_ms", "ms", "lower"),
+    Column("cuda_graph", "", "unknown"),
+    Column("token_usage", "", "unknown"),
+    Column("running_requests", "", "unknown"),
+    Column("queued_requests", "", "unknown"),
+)
+_PREFILLS = (Column("prefill_throughput", "tok/s", "higher"),)
+
+
+def recognises(head: str) -> bool:
+    return "server_args=ServerArgs(" in head or (
+        "#running-req: " in head and (" batch. #" in head or " batch, #" in head)
+    )
+
+
+def read(source: Source) -> Found:
+    """Raises NothingRead."""
+    log = _Log()
+    for line in marked(source, (_DECODE, _PREFILL, _START, _READY, _RETRACTED)):
+        log.take(line, line.at >= source.begin)
+    if not log.decodes + log.prefills:
+        raise NothingRead(
+            "SGLang's log tells of no batch that ran, after its warm-up and in its last start; did any run?"
+        )
+    return Found(
+        tuple(log.metrics()), log.starts.workload("model_path", log.decoded.streams), tuple(log.remarks(source))
+    )
+
+
+class _Rank:
+    """A scheduler. streams: of its decode line before, 0 where the time since then held an idle one.
+
+    lines: of decoding that are of a time in which equally many requests ran. prefilled: its line before was one of it.
+    """
+
+    def __init__(self) -> None:
+        self.streams = 0
+        self.prefilled = False
+        self.lines = 0
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.starts = Starts("sglang", _NAMES)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.decoded, self.prefilled = Table(), Table()
+        self.decodes = self.prefills = self.retracted = 0
+        self.tokens = self.cached = 0.0
+        self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
+
+    def take(self, line: Line, counts: bool) -> None:
+        """counts: the run itself wrote it."""
+        if line.mark == _DECODE:
+            self._decode(line, counts)
+        elif line.mark == _PREFILL:
+            self._prefill(line, counts)
+        elif line.mark == _RETRACTED:
+            self.retracted += int(line.number(_RETRACTED) or 0) if counts else 0
+        elif line.mark == _READY or self.starts.begins(line.text):
+            self._forget()  # before it is ready a server asks itself for a few tokens
+
+    def _decode(self, line: Line, counts: bool) -> None:
+        found = _RUNS.match(line.text, line.of)
+        if found is None:
+            return
+        running = int(found[1])
+        rank, streams = self._ranks[_origin(line)], size_class(running)
+        steady = streams == rank.streams != 0
+        rank.streams, rank.prefilled = streams, False
+        self.starts.served()
+        if not counts:
+            return
+        self.decodes += 1
+        if steady:
+            rank.lines += 1
+            if self.decoded.wants(streams, rank.lines):
+                self.decoded.add(streams, rank.lines, _values(line, running))
+
+    def _prefill(self, line: Line, counts: bool) -> None:
+        running, tokens = line.number(b"#running-req: "), line.number(b"#new-token: ")
+        if running is None or tokens is None:
+            return
+        rank = self._ranks[_origin(line)]
+        rank.streams = rank.streams if running else 0
+        steady = rank.prefilled and running > 0
+        rank.prefilled = True
+        self.starts.served()
+        if not counts:
+            return
+        self.prefills += 1
+        self.tokens += tokens
+        self.cached += line.number(b"#cached-token: ") or 0.0
+        if steady and self.prefilled.wants(1, self.prefills):
+            self.prefilled.add(1, self.prefills, {"prefill_throughput": line.number(b"input throughput (token/s): ")})
+
+    def metrics(self) -> "list[Metric]":
+        told = list(self.decoded.metrics(_COLUMNS, "sglang log, decode lines"))
+        if not told:
+            told = [Metric("gen_throughput", "tok/s", "higher", gap=self._why_none())]
+        told += self.prefilled.metrics(_PREFILLS, "sglang log, prefill lines")
+        if total := self.tokens + self.cached:
+            share = (self.cached / total,)
+            told.append(Metric("prefix_cache_hit_rate", "", "unknown", share, "sglang log, all prefill lines"))
+        if self.decodes:
+            told.append(Metric("retracted_requests", "", "unknown", (float(self.retracted),), "sglang log"))
+        return told
+
+    def _why_none(self) -> str:
+        if not self.decodes:
+            return "the log has no decode line; SGLang writes one each 40 decode steps (--decode-log-interval)"
+        return (
+            f"none of the log's {self.decodes} decode lines is of a time in which equally many requests ran "
+            "throughout; run longer"
+        )
+
+    def remarks(self, source: Source) -> "list[str]":
+        told = list(self.starts.remarks(source))
+        streams = self.decoded.streams
+        if streams:
+            told.append(
+                f"{source.name}: {self.decoded.counted[streams]} of {self.decodes} decode lines count, those of a "
+                f"time in which {requests_in_words(streams)} ran throughout"
+            )
+        return told
+
+
+def _origin(line: Line) -> bytes:
+    """` DP0 TP0] `, `[gpu=0] `: what stands behind the time."""
+    time = line.text.rfind(b":", 0, line.of)
+    return line.text[time + 3 if time >= 0 else 0 : line.of]
+
+
+def _values(line: Line, running: float) -> dict[str, float | None]:
+    speed, accepted = line.number(b"gen throughput (token/s): "), line.number(b"accept len: ")
+    step = 1000 * running * (accepted or 1.0) / speed if speed else None
+    graph = line.word(b" graph: ") or line.word(b"cuda graph: ")
+    return {
+        "gen_throughput": speed,
+        "accept_length": accepted,
+        "accept_rate": line.number(b"accept rate: "),
+        "cycle_ms": step if accepted else None,
+        "decode_step_ms": None if accepted else step,
+        "cuda_graph": {"True": 1.0, "False": 0.0}.get(graph),
+        "token_usage": line.number(b"token usage: "),
+        "running_requests": running,
+        "queued_requests": line.number(b"#queue-req: "),
+    }

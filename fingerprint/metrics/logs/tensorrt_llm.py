@@ -1,0 +1,111 @@
+"""Reads the log of TensorRT-LLM's PyTorch engine (seen: 0.20 to 1.2), which tells of each step with `print_iter_log`.
+
+https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/_torch/pyexecutor/py_executor.py
+"""
+
+from collections import defaultdict
+
+from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.starts import Starts
+from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.metric import Metric
+from fingerprint.metrics.source import Source
+
+CLIENT = "tensorrt-llm-log"
+_STEP, _ARGUMENTS, _READY = b"currank_total_requests = ", b" tensor_parallel_size=", b"Application startup complete"
+_START = b"TensorRT LLM version: "
+_OLD_START = b"TensorRT-LLM version: "
+_NAMES = (
+    "model", "backend", "tensor_parallel_size", "pipeline_parallel_size", "moe_expert_parallel_size",
+    "enable_attention_dp", "dtype", "max_batch_size", "max_num_tokens", "max_seq_len", "enable_chunked_prefill",
+    "disable_overlap_scheduler", "attn_backend", "moe_backend", "max_draft_len", "decoding_type",
+)  # fmt: skip
+_COLUMNS = (
+    Column("decode_step_ms", "ms", "lower"),
+    Column("cycle_ms", "ms", "lower"),
+    Column("device_step_ms", "ms", "lower"),
+    Column("running_requests", "", "unknown"),
+    Column("kv_cache_usage", "", "unknown"),
+)
+
+
+def recognises(head: str) -> bool:
+    return "[TensorRT-LLM]" in head or "[TRT-LLM]" in head
+
+
+def read(source: Source) -> Found:
+    """Raises NothingRead."""
+    log = _Log()
+    for line in marked(source, (_STEP, _ARGUMENTS, _READY, _START, _OLD_START)):
+        log.take(line, line.at >= source.begin)
+    if not log.steps:
+        raise NothingRead(
+            "TensorRT-LLM's log tells of no step, after its warm-up and in its last start; it does with "
+            "print_iter_log: true in the file of --extra_llm_api_options"
+        )
+    return Found(tuple(log.metrics()), log.starts.workload("model", log.table.streams), tuple(log.remarks(source)))
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.starts = Starts("tensorrt-llm", _NAMES)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.table = Table()
+        self.steps = 0
+        self._streams: defaultdict[str, int] = defaultdict(int)
+        self._lines: defaultdict[str, int] = defaultdict(int)
+
+    def take(self, line: Line, counts: bool) -> None:
+        """counts: the run itself wrote it."""
+        if line.mark == _STEP:
+            self._step(line, counts)
+        elif line.mark == _READY or self.starts.begins(line.text):
+            self._forget()
+
+    def _step(self, line: Line, counts: bool) -> None:
+        """One that begins prompts, or follows such a one, is none of decoding."""
+        rank = line.word(b"global_rank = ")
+        scheduled = line.number(b"num_scheduled_requests: ") or line.number(b"num_scheduled_requests = ") or 0.0
+        prompts, tokens = line.number(b"'num_ctx_requests': "), line.number(b"'num_generation_tokens': ")
+        streams = size_class(int(scheduled)) if not prompts else 0
+        steady = streams == self._streams[rank] != 0
+        self._streams[rank] = streams
+        self.starts.served()
+        self.steps += counts
+        self._lines[rank] += counts and steady
+        if counts and steady and self.table.wants(streams, self._lines[rank]):
+            self.table.add(streams, self._lines[rank], _values(line, scheduled, tokens or scheduled))
+
+    def metrics(self) -> "list[Metric]":
+        told = list(self.table.metrics(_COLUMNS, "tensorrt-llm log, steps without prompts"))
+        why = (
+            f"none of the log's {self.steps} steps is one of decoding alone, of as many requests as the step before; "
+            "run longer"
+        )
+        return told or [Metric("decode_step_ms", "ms", "lower", gap=why)]
+
+    def remarks(self, source: Source) -> "list[str]":
+        told = list(self.starts.remarks(source))
+        if streams := self.table.streams:
+            told.append(
+                f"{source.name}: {self.table.counted[streams]} of {self.steps} steps count, those of "
+                f"{requests_in_words(streams)} and no prompt"
+            )
+        return told
+
+
+def _values(line: Line, scheduled: float, tokens: float) -> dict[str, float | None]:
+    """A step of more tokens than requests verifies what was drafted."""
+    step, seconds = line.number(b"host_step_time = "), line.number(b"elapsed_time = ")
+    ms = step if step is not None or seconds is None else 1000 * seconds
+    verifies = tokens > scheduled
+    return {
+        "decode_step_ms": None if verifies else ms,
+        "cycle_ms": ms if verifies else None,
+        "device_step_ms": line.number(b"prev_device_step_time = "),
+        "running_requests": scheduled,
+        "kv_cache_usage": line.number(b"kv_cache_util = "),
+    }

@@ -1,0 +1,214 @@
+"""Reads the log of a vLLM engine (seen: 0.2.7 to 0.25.1, V0 and V1).
+
+Each 10 s (5 s in V0) an engine writes the tokens since the line before over the time since then, and how many requests
+run just now; V1 writes behind it what was drafted and accepted in that time, V0 what was since the start.
+https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/loggers.py
+https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
+"""
+
+from collections import defaultdict
+
+from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.starts import Starts
+from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.metric import Metric
+from fingerprint.metrics.source import Source
+
+CLIENT = "vllm-log"
+_ENGINE, _DRAFTS, _DRAFTS_SO_FAR = b"Avg prompt throughput: ", b"SpecDecoding metrics: ", b"Speculative metrics: "
+_STAGES, _PREEMPTED = b"SpecDecodeWorker stage times: ", b"total_num_cumulative_preemption="
+_STARTS = (b"non-default args: ", b"LLM engine (v", b" args: Namespace(")
+_NAMES = (
+    "model", "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel",
+    "quantization", "kv_cache_dtype", "dtype", "max_model_len", "method", "num_speculative_tokens",
+    "num_spec_tokens", "gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enforce_eager",
+    "enable_prefix_caching", "enable_chunked_prefill", "disable_custom_all_reduce", "attention_backend",
+    "cudagraph_mode", "async_scheduling", "num_scheduler_steps",
+)  # fmt: skip
+_COLUMNS = (
+    Column("generation_throughput", "tok/s", "higher"),
+    Column("prompt_throughput", "tok/s", "higher"),
+    Column("cycle_ms", "ms", "lower"),
+    Column("decode_step_ms", "ms", "lower"),
+    Column("running_requests", "", "unknown"),
+    Column("waiting_requests", "", "unknown"),
+    Column("kv_cache_usage", "%", "unknown"),
+    Column("prefix_cache_hit_rate", "%", "unknown"),
+)
+_POSITIONS = 16  # of a draft
+_SPECULATED = (
+    Column("acceptance_length", "tokens", "higher"),
+    Column("draft_acceptance_rate", "", "higher"),
+    Column("draft_ms", "ms", "lower"),
+    Column("verify_ms", "ms", "lower"),
+    *(Column(f"acceptance_rate/position_{at}", "", "higher") for at in range(1, _POSITIONS + 1)),
+)
+
+
+def recognises(head: str) -> bool:
+    return any(
+        mark in head
+        for mark in (
+            "Avg prompt throughput: ",
+            "LLM engine (v",
+            "vLLM API server version",
+            "(EngineCore",
+            "(APIServer pid",
+        )
+    )
+
+
+def read(source: Source) -> Found:
+    """Raises NothingRead."""
+    log = _Log()
+    for line in marked(source, (_ENGINE, _DRAFTS, _DRAFTS_SO_FAR, _STAGES, _PREEMPTED, *_STARTS)):
+        log.take(line, line.at >= source.begin)
+    metrics = tuple(log.metrics())
+    if not metrics:
+        raise NothingRead("vLLM's log tells of no request that ran, in its last start; --disable-log-stats hides them")
+    return Found(metrics, log.starts.workload("model", log.engines.streams), tuple(log.remarks(source)))
+
+
+class _Step:
+    """Of a row in whose time no prompt ended. That none was begun the next line tells, in which none ends either."""
+
+    def __init__(self, row: dict[str, float], ms: float) -> None:
+        self.length = 0.0
+        self._row = row
+        self._ms = ms
+
+    def counts(self) -> None:
+        self._row["decode_step_ms"] = self._ms
+        if self.length:
+            self._row["cycle_ms"] = self.length * self._ms
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.starts = Starts("vllm", _NAMES)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.engines, self.drafts = Table(), Table()
+        self.busy = self._drafted = 0
+        self.preempted: list[float] = []
+        self._streams: defaultdict[str, int] = defaultdict(int)
+        self._lines: defaultdict[str, int] = defaultdict(int)
+        self._steps: dict[str, _Step] = {}
+        self._engine_before = ""
+        self._so_far = (0.0, 0.0, 0.0)
+        self._draft_tokens = 0.0
+
+    def take(self, line: Line, counts: bool) -> None:
+        """counts: the run itself wrote it."""
+        if line.mark == _ENGINE:
+            self._engine(line, counts)
+        elif line.mark == _DRAFTS:
+            self._drafts(line, counts)
+        elif line.mark == _DRAFTS_SO_FAR:
+            self._drafts_so_far(line, counts)
+        elif line.mark == _STAGES:
+            self._stages(line, counts)
+        elif line.mark == _PREEMPTED:
+            self.preempted = [*(self.preempted if counts else ())[:1], line.number(_PREEMPTED) or 0.0]
+        elif self.starts.begins(line.text):
+            self._forget()
+
+    def _engine(self, line: Line, counts: bool) -> None:
+        engine, running = line.word(b"Engine "), line.number(b"Running: ")
+        speed, prompts = line.number(b"Avg generation throughput: "), line.number(_ENGINE)
+        self._engine_before, before = engine, self._steps.pop(engine, None)
+        if running is None or not speed:
+            self._streams[engine] = 0
+            return
+        self.starts.served()
+        streams = size_class(int(running))
+        steady = streams == self._streams[engine] != 0
+        self._streams[engine] = streams
+        self.busy += counts
+        self._lines[engine] += counts and steady
+        if before and steady and not prompts:
+            before.counts()
+        if counts and steady and self.engines.wants(streams, self._lines[engine]):
+            row = self.engines.add(streams, self._lines[engine], _values(line, running, speed))
+            if not prompts:
+                self._steps[engine] = _Step(row, 1000 * running / speed)
+
+    def _drafts(self, line: Line, counts: bool) -> None:
+        """Of the engine whose line stands before."""
+        length = line.number(b"Mean acceptance length: ")
+        accepted, drafted = line.number(b" Accepted: "), line.number(b" Drafted: ")
+        if drafted and counts:
+            share = accepted / drafted if accepted is not None else None
+            self._speculated({"acceptance_length": length, "draft_acceptance_rate": share, **_positions(line)})
+        if length and (step := self._steps.get(self._engine_before)):
+            step.length = length
+
+    def _drafts_so_far(self, line: Line, counts: bool) -> None:
+        """Of V0; what the line before told is taken off."""
+        names = (b"Number of accepted tokens: ", b"Number of draft tokens: ", b"Number of emitted tokens: ")
+        now = tuple(line.number(name) or 0.0 for name in names)
+        accepted, drafted, emitted = (new - old for new, old in zip(now, self._so_far, strict=True))
+        self._so_far = (now[0], now[1], now[2])
+        self._draft_tokens = line.number(b"Number of speculative tokens: ") or 0.0
+        if counts and drafted > 0 and self._draft_tokens:
+            length = emitted * self._draft_tokens / drafted
+            self._speculated({"acceptance_length": length, "draft_acceptance_rate": accepted / drafted})
+
+    def _stages(self, line: Line, counts: bool) -> None:
+        """Of V0: how long its steps took in the mean of 5 s."""
+        draft, score = line.number(b"average_time_per_proposal_tok_ms="), line.number(b"scoring_time_ms=")
+        check = line.number(b"verification_time_ms=")
+        if counts and draft is not None and score is not None and check is not None:
+            tokens = self._draft_tokens or self.starts.told.get("num_spec_tokens")
+            self._speculated({"draft_ms": draft * tokens if tokens else None, "verify_ms": score + check})
+
+    def _speculated(self, values: "dict[str, float | None]") -> None:
+        self.starts.served()
+        self._drafted += 1
+        if self.drafts.wants(1, self._drafted):
+            self.drafts.add(1, self._drafted, values)
+
+    def metrics(self) -> "list[Metric]":
+        drafts = list(self.drafts.metrics(_SPECULATED, "vllm log, lines of drafts"))
+        columns = [it for it in _COLUMNS if not (drafts and it.name == "decode_step_ms")]
+        told = list(self.engines.metrics(columns, "vllm log, lines of the engine"))
+        if self.busy and not told:
+            told = [Metric("generation_throughput", "tok/s", "higher", gap=self._why_none())]
+        if len(self.preempted) > 1 or (self.preempted and told):
+            count = self.preempted[-1] - (self.preempted[0] if len(self.preempted) > 1 else 0.0)
+            told.append(Metric("preemptions", "", "unknown", (count,), "vllm log"))
+        return told + drafts
+
+    def _why_none(self) -> str:
+        return (
+            f"none of the {self.busy} lines in which the engine tells of tokens is of a time in which equally many "
+            "requests ran at its beginning and at its end; run longer"
+        )
+
+    def remarks(self, source: Source) -> "list[str]":
+        told = list(self.starts.remarks(source))
+        if streams := self.engines.streams:
+            told.append(
+                f"{source.name}: {self.engines.counted[streams]} of {self.busy} lines of a busy engine count, those of "
+                f"a time that began and ended with {requests_in_words(streams)}"
+            )
+        return told
+
+
+def _values(line: Line, running: float, speed: float) -> dict[str, float | None]:
+    return {
+        "generation_throughput": speed,
+        "prompt_throughput": line.number(_ENGINE) or None,
+        "running_requests": running,
+        "waiting_requests": line.number(b"Waiting: ") if b"Waiting: " in line.text else line.number(b"Pending: "),
+        "kv_cache_usage": line.number(b"GPU KV cache usage: "),
+        "prefix_cache_hit_rate": line.number(b"Prefix cache hit rate: "),
+    }
+
+
+def _positions(line: Line) -> dict[str, float | None]:
+    rates = line.text.partition(b"Per-position acceptance rate: ")[2].partition(b", Avg")[0].split(b",")
+    told = [float(rate) for rate in rates[:_POSITIONS] if rate.strip().replace(b".", b"", 1).isdigit()]
+    return {f"acceptance_rate/position_{at}": rate for at, rate in enumerate(told, 1)}
