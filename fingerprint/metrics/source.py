@@ -86,11 +86,14 @@ def _read(path: str, size: int) -> Iterator[bytes]:
     try:
         # A FIFO would block, a terminal would become ours.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(fd, "rb") as file:
+        try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise NothingRead(f"{path} is no regular file; name a file that the command writes")
-            while chunk := file.read(size):
-                yield chunk
+            with open(fd, "rb", closefd=False) as file:
+                while chunk := file.read(size):
+                    yield chunk
+        finally:
+            os.close(fd)
     except OSError as error:
         raise NothingRead(f"{path}: {error.strerror}; name a file that the command writes") from None
 
