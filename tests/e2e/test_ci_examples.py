@@ -114,6 +114,7 @@ GIVEN = {"command": "sh bench.sh", "name": "decode", "metrics": "json:result.jso
          "policy": "policies/policy.toml", "policy-ref": "HEAD"}  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_action_gates_runs_keeps_the_run_and_compares_the_next_one_with_it(workspace: Path, tmp_path: Path) -> None:
     first = github(workspace, tmp_path / "first", GIVEN, DECODE_MS="11.2", GITHUB_ENV="/t/1", ACTIONS_RUNTIME_TOKEN="1")
     assert set(first.statuses.values()) == {0}, first.output

@@ -49,6 +49,7 @@ def not_known(told: Told) -> dict[str, str]:
     return {unknown["fact"]: unknown["says"] for unknown in told.json["not_known"]}
 
 
+@pytest.mark.long
 def test_locked_clocks_are_suspected_on_all_gpus_that_nothing_else_holds(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 8))
     host.run("a")
@@ -86,6 +87,7 @@ def test_a_gpu_that_heat_slows_down_is_said_first_with_how_long_it_was(gpu_host:
     assert "suspected" not in told.line
 
 
+@pytest.mark.long
 def test_a_power_brake_tells_that_the_limit_it_lowers_was_reached(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 2))
     host.run("a")
@@ -150,6 +152,7 @@ def test_clocks_count_only_while_the_gpu_works_and_what_was_left_out_is_said(gpu
     assert "A seen, B too few samples" in told.line
 
 
+@pytest.mark.long
 def test_where_mig_hides_whether_a_gpu_works_nothing_is_known_of_its_clocks(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 1))
     host.put({"nvmlDeviceGetMigMode": [1, 1], UTILIZATION: error(3)})
@@ -162,6 +165,7 @@ def test_where_mig_hides_whether_a_gpu_works_nothing_is_known_of_its_clocks(gpu_
     assert not_known(told)[f"gpu/{ONE}/inferred/clock_lock"] == "this part or kernel has no such value"
 
 
+@pytest.mark.long
 def test_a_release_while_a_run_lasts_ends_its_sampling_of_gpus_and_nothing_else(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 1))
 

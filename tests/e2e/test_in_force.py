@@ -74,8 +74,7 @@ LONG = pytest.mark.long
     "change",
     [
         patch_a_package,
-        edit_what_nccl_reads,
-        *(pytest.param(one, marks=LONG) for one in (add_a_hook, edit_the_script, edit_the_model)),
+        *(pytest.param(one, marks=LONG) for one in (edit_what_nccl_reads, add_a_hook, edit_the_script, edit_the_model)),
     ],
 )
 def test_a_server_that_runs_on_does_not_have_what_was_changed_and_one_that_was_started_again_does(

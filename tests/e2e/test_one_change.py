@@ -47,7 +47,11 @@ def written(path: Path, value: str) -> Iterator[None]:
         path.write_text(kept)
 
 
-@pytest.mark.parametrize("command", [LONG_ENOUGH, ("true",), ("env", "X=1", "true")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [("true",), *(pytest.param(one, marks=pytest.mark.long) for one in (LONG_ENOUGH, ("env", "X=1", "true")))],
+    ids=" ".join,
+)
 def test_an_environment_variable(fingerprint: Cli, command: tuple[str, ...]) -> None:
     fingerprint("run", "--name", "a", "--", *command, env={"OMP_NUM_THREADS": "1"})
     fingerprint("run", "--name", "b", "--", *command, env={"OMP_NUM_THREADS": "8"})
@@ -56,6 +60,7 @@ def test_an_environment_variable(fingerprint: Cli, command: tuple[str, ...]) -> 
     assert (diff["suspects"][0]["before"], diff["suspects"][0]["after"]) == ("1", "8")
 
 
+@pytest.mark.long
 def test_a_private_environment_variable_is_named_and_its_value_kept_back(fingerprint: Cli) -> None:
     fingerprint("run", "--name", "a", "--", *LONG_ENOUGH, env={"MY_SERVICE_PASSWORD": "hunter2-first"})
     fingerprint("run", "--name", "b", "--", *LONG_ENOUGH, env={"MY_SERVICE_PASSWORD": "hunter2-second"})
@@ -65,7 +70,9 @@ def test_a_private_environment_variable_is_named_and_its_value_kept_back(fingerp
     assert b"hunter2" not in (fingerprint.home / "store.db").read_bytes()
 
 
-@pytest.mark.parametrize("command", [LONG_ENOUGH, ("true",)], ids=["long enough", "gone at once"])
+@pytest.mark.parametrize(
+    "command", [pytest.param(LONG_ENOUGH, marks=pytest.mark.long), ("true",)], ids=["long enough", "gone at once"]
+)
 def test_affinity(fingerprint: Cli, command: tuple[str, ...]) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("affinity needs two CPUs")

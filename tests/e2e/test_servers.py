@@ -155,6 +155,7 @@ def test_a_run_that_starts_a_server_names_what_it_is_made_of(fingerprint: Cli, s
     assert targets_of(shown(fingerprint, "a")) == {"main", *below, *parts(server)}
 
 
+@pytest.mark.long
 def test_a_run_of_a_start_script_compares_with_one_of_the_server_itself(fingerprint: Cli) -> None:
     server = StandIn(fingerprint.home, "sglang", size=2)
     launcher = f"sglang-{server.port}"
@@ -357,6 +358,7 @@ def test_affinity_that_moved_on_one_rank(fingerprint: Cli, server: StandIn) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="this kernel places no memory")
+@pytest.mark.long
 def test_memory_that_is_bound_on_one_rank(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))
     server.differ(sglang__scheduler_TP4={"bound": True})
@@ -366,12 +368,14 @@ def test_memory_that_is_bound_on_one_rank(fingerprint: Cli, server: StandIn) -> 
     assert diff["suspects"][0]["after"] == ["bind:0"]
 
 
+@pytest.mark.long
 def test_a_variable_of_the_whole_server_is_one_change(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))
     record(fingerprint, "b", server, ranks(server), NCCL_ALGO="Ring")
     assert the_suspect(fingerprint.diff("a", "b", status=1)) == "process/*/env/NCCL_ALGO"
 
 
+@pytest.mark.long
 def test_a_server_on_another_port_is_compared_part_by_part(fingerprint: Cli, server: StandIn) -> None:
     record(fingerprint, "a", server, ranks(server))
     other = StandIn(fingerprint.home, "sglang", size=6)

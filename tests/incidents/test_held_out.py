@@ -38,6 +38,7 @@ def test_a_row_that_is_held_out_is_sound(row: Incident) -> None:
     assert all(path.startswith(_COUNTERS) or any(about(path, text) for text in texts) for path in row.trigger)
 
 
+@pytest.mark.long
 def test_every_row_that_is_held_out_is_played_with_its_trigger_and_without() -> None:
     kinds = {(answer.row, answer.kind) for answer in answers_held_out(HELD_OUT, 1, "A")}
     assert kinds

@@ -156,6 +156,7 @@ def test_readers_that_hang_do_not_hold_the_command_up(start: Starter, hung: str)
     assert start.records(Closed)[0].how == "exited"
 
 
+@pytest.mark.long
 def test_many_short_runs_leave_no_descriptor_and_no_process_behind(start: Starter) -> None:
     done = start("true", options={"--repeat": "40"})
     assert (done.returncode, done.stderr) == (0, "")
@@ -173,6 +174,7 @@ def test_what_was_recorded_before_fingerprint_was_killed_is_there(start: Starter
     assert Closed not in kinds
 
 
+@pytest.mark.long
 def test_the_environment_of_a_python_is_recorded_and_of_a_shell_none(start: Starter) -> None:
     also = {"--also": "libraries"}
     in_shell = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(1.3)'; true"
