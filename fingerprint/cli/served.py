@@ -25,7 +25,7 @@ BESIDE_SECONDS, BORDER_SECONDS = 2.0, 1.0
 def newest(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
     """What the service read last, if that is not long ago."""
     snapshot = _snapshot(invocation, areas, fresh=False)
-    if snapshot is None or time.time_ns() - snapshot.taken_at < OLD_SECONDS * 1e9:
+    if snapshot is None or 0 <= time.time_ns() - snapshot.taken_at < OLD_SECONDS * 1e9:  # not of a clock set back since
         return snapshot
     return now(invocation, areas)
 
@@ -36,7 +36,7 @@ def now(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
 
 
 def border(invocation: "Invocation", areas: Collection[str]) -> "Snapshot | None":
-    """The same for a run, which waits no longer for it than a second: what it then does by itself takes its time, too."""
+    """The same for a run, which waits a second for it and then looks by itself."""
     return _snapshot(invocation, areas, fresh=True, seconds=BORDER_SECONDS)
 
 

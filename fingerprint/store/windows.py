@@ -72,9 +72,9 @@ def _lives(rows: Sequence[RunRow], goes_on: Callable[[RunRow], bool]) -> list[tu
 
 
 def _end_of(row: RunRow, goes_on: bool) -> int:
-    """Not before it began, whatever the clock was set to."""
-    if row.closed is not None:
-        return max(row.opened_at, row.closed.at)
+    """Its last record where that is its end, or the clock was set back before it."""
+    if row.closed is not None and row.closed.at >= row.opened_at:
+        return row.closed.at
     return ALWAYS if goes_on else row.last_at
 
 

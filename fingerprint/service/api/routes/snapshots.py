@@ -62,7 +62,7 @@ async def taken(service: Asked, line: Snapshots, areas: Areas = (), form: Form =
 
 def _taken(service: Service, areas: Sequence[str], asked_at: int) -> Snapshot:
     newest = service.newest()
-    if newest and newest.taken_at >= asked_at and not areas:
+    if newest and asked_at <= newest.taken_at <= time.time_ns() and not areas:  # it may be set back meanwhile
         return newest
     return service.take(areas)
 
