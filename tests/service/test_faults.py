@@ -5,13 +5,18 @@ import os
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fingerprint.service.client import Client, Refused
+from fingerprint.service.daemon import Service
+from fingerprint.service.schedule import Job, Schedule
 from tests.service.test_daemon import Daemon, daemon, name_of
+from tests.service.test_goes_on import of_two_areas
 from tests.standin import StandIn
 from tests.waiting import until
 
@@ -87,3 +92,72 @@ def test_a_run_that_the_store_does_not_take_is_refused_and_goes_on_nowhere(
         locked.execute("ROLLBACK")
         assert json.loads(client.post("/v1/runs", asked))["name"] == "run-A"
         client.post("/v1/runs/run-A/end")
+
+
+def holding(path: Path) -> sqlite3.Connection:
+    """Another process's hand on the database: nobody else writes until it is closed."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    return connection
+
+
+def test_rounds_keep_their_distance_while_the_store_is_locked_for_seconds(tmp_path: Path) -> None:
+    service = of_two_areas(Service, tmp_path)
+    taken: list[int] = []
+    round_ = Job("minutely", 2, "rounds", lambda: taken.append(service.round(keep=True).taken_at))
+    schedule = Schedule((round_,), lambda job, error: pytest.fail(f"{job}: {error}"))
+    try:
+        stored = service.round(keep=True)
+        with closing(holding(tmp_path / "store.db")):
+            schedule.start()
+            until(lambda: len(taken) == 2)
+            assert "is locked by another process" in service.health().says
+            assert [row.id for row in service.store().snapshots()] == [stored.id]
+        until(lambda: not service.health().store)
+        schedule.stop()
+        assert schedule.overruns["minutely"] <= 1  # the first round begins at once, just before the next is due perhaps
+        assert len(service.store().snapshots()) >= 2
+    finally:
+        schedule.stop()
+        service.close()
+
+
+@pytest.mark.long
+def test_a_store_that_is_locked_for_a_minute_keeps_nothing_else_waiting_and_takes_all_afterwards(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    client = Client(str(daemon.folder / "api.sock"))
+    before, meanwhile = StandIn(tmp_path / "before", "vllm"), StandIn(tmp_path / "meanwhile", "sglang")
+    with before.serving(), meanwhile.serving():
+        until(lambda: name_of(before) in str(client.get("/v1/events?kinds=serving")), 60)
+        meanwhile.stop()
+        client.post("/v1/runs", {"name": "run-A", "port": before.port})
+        kept = json.loads(client.get("/v1/snapshots"))["snapshots"]
+        with closing(holding(daemon.folder / "store.db")):
+            until_released = time.monotonic() + 60
+            while time.monotonic() < until_released:
+                _is_answered(client)
+            assert "is locked by another process" in str(health(daemon)["store"])
+            assert daemon.log.read_text().count("is locked by another process") <= 2
+        until(lambda: not health(daemon)["store"], 70)
+        client.post("/v1/runs/run-A/end")
+    until(lambda: not health(daemon)["serving"], 60)
+    assert not {"minutely", "hourly"} & dict(health(daemon)["overruns"]).keys()  # type: ignore[call-overload]
+    assert daemon.stop() == 0
+    with daemon.store as store:
+        assert {row["id"] for row in kept} <= {row.id for row in store.snapshots()}
+        for stand_in in (before, meanwhile):
+            told = store.events(kinds=("serving",), what=name_of(stand_in))
+            assert [event.is_ for event in told] == [True, False]
+
+
+def _is_answered(client: Client) -> None:
+    """Whatever needs no writing, at once; and the host is read on."""
+    began = time.monotonic()
+    for path in ("/v1/health", "/v1/runs", "/v1/events", "/metrics"):
+        assert client.get(path)
+    assert time.monotonic() - began < 5
+    asked = time.time_ns()
+    assert json.loads(client.post("/v1/snapshot"))["taken_at"] > asked
+    assert time.monotonic() - began < 15
+    time.sleep(1)
