@@ -18,6 +18,7 @@ from fingerprint.metrics.source import Source
 CLIENT = "sglang-log"
 _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
 _RETRACTED = b"#retracted_reqs: "
+_ALIKE = 10_000  # beginnings of lines that are held
 _RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d+)")
 _NAMES = (
     "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "quantization", "kv_cache_dtype", "attention_backend",
@@ -83,6 +84,7 @@ class _Log:
         self.decodes = self.prefills = self.retracted = 0
         self.tokens = self.cached = 0.0
         self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
+        self._beginnings: dict[bytes, tuple[_Rank, int, int]] = {}
 
     def take(self, line: Line, counts: bool) -> None:
         """counts: the run itself wrote it."""
@@ -96,14 +98,12 @@ class _Log:
             self._forget()  # before it is ready a server asks itself for a few tokens
 
     def _decode(self, line: Line, counts: bool) -> None:
-        found = _RUNS.match(line.text, line.of)
-        if found is None:
+        known = self._known(line)
+        if known is None:
             return
-        running = int(found[1])
-        rank, streams = self._ranks[_origin(line)], size_class(running)
+        rank, streams, running = known
         steady = streams == rank.streams != 0
         rank.streams, rank.prefilled = streams, False
-        self.starts.served()
         if not counts:
             return
         self.decodes += 1
@@ -111,6 +111,21 @@ class _Log:
             rank.lines += 1
             if self.decoded.wants(streams, rank.lines):
                 self.decoded.add(streams, rank.lines, _values(line, running))
+
+    def _known(self, line: Line) -> "tuple[_Rank, int, int] | None":
+        """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
+        text, of = line.text, line.of
+        key = text[max(0, text.rfind(b":", 0, of)) : text.find(b",", of + len(b"Decode batch, "))][3:]
+        if key not in self._beginnings:
+            found = _RUNS.match(text, of)
+            if found is None:
+                return None
+            self.starts.served()
+            running = int(found[1])
+            if len(self._beginnings) > _ALIKE:
+                self._beginnings.clear()
+            self._beginnings[key] = (self._ranks[_origin(line)], size_class(running), running)
+        return self._beginnings[key]
 
     def _prefill(self, line: Line, counts: bool) -> None:
         running, tokens = line.number(b"#running-req: "), line.number(b"#new-token: ")

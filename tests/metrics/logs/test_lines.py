@@ -1,0 +1,90 @@
+"""A log is read in constant memory, whatever stands in it."""
+
+import gzip
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from fingerprint.metrics import source as sources
+from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.logs import LOGS, recognise, sglang, table
+from fingerprint.metrics.logs.lines import LONGEST, marked
+from fingerprint.metrics.logs.table import size_class
+from fingerprint.metrics.source import load
+from tests.metrics.logs.texts import ACCESS, decode, metrics, samples, sglang_log, source, written
+
+
+def test_lines_come_in_their_order_once_each() -> None:
+    lines = ["a then b", "nothing", "b then a", "a", "b and b"]
+    found = [(line.mark, line.text.decode(), line.at) for line in marked(source(*lines), (b"b", b"a"))]
+    assert found == [(b"a", "a then b", 0), (b"b", "b then a", 17), (b"a", "a", 26), (b"b", "b and b", 28)]
+
+
+def test_a_line_that_spans_chunks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "LARGEST", 1000)
+    lines = [f"{number} mark {'x' * 60_000}" for number in range(50)]
+    found = list(marked(load(str(written(tmp_path / "log", lines))), (b"mark",)))
+    assert [line.text.decode() for line in found] == lines
+
+
+def test_a_line_without_an_end_is_bounded() -> None:
+    text = b"x" * (3 * LONGEST) + b" mark"
+    assert all(len(line.text) <= LONGEST * 2 for line in marked(sources.Source("log", text), (b"mark",)))
+
+
+def test_a_log_beyond_the_limit_of_a_document_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "LARGEST", 1000)
+    path = str(written(tmp_path / "log", sglang_log([90.0 + turn for turn in range(50)], [2.0] * 50)))
+    assert samples(sglang.read(load(path)), "gen_throughput")[-1] == 139.0
+    with pytest.raises(NothingRead, match="more than the 0 MiB"):
+        _ = load(path).data
+
+
+def test_a_packed_log_is_streamed_and_may_be_of_several_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"{line}\n".encode() for line in sglang_log([90.0, 91.0], [2.0, 2.0])]
+    (tmp_path / "log.gz").write_bytes(b"".join(map(gzip.compress, lines)))
+    monkeypatch.setattr(sources, "LARGEST", 10)
+    assert samples(sglang.read(load(str(tmp_path / "log.gz"))), "gen_throughput") == (90.0, 91.0)
+
+
+def test_of_many_lines_a_bounded_number_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "LIMIT", 500)
+    text = "".join(f"{decode(speed)}\n" for speed in range(100, 201)).encode() * 100
+    tracemalloc.start()
+    found = sglang.read(sources.Source("log", text))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    told = metrics(found)["gen_throughput"]
+    assert told.typical == pytest.approx(150, abs=2)
+    assert len(told.samples) <= 500
+    assert peak < 8e6
+    assert found.remarks == (
+        "log: 10099 of 10100 decode lines count, those of a time in which 1 request ran throughout",
+    )
+
+
+@pytest.mark.parametrize(
+    ("requests", "streams"), [(0, 0), (1, 1), (3, 3), (5, 6), (7, 8), (13, 16), (129, 192), (10**9, 2**25)]
+)
+def test_about_as_many_requests_are_one_class(requests: int, streams: int) -> None:
+    assert size_class(requests) == streams
+
+
+def test_text_that_is_no_log_is_none() -> None:
+    for text in (
+        "",
+        "Traceback (most recent call last):",
+        ACCESS,
+        "sglang: 0.4.7\nvllm: 0.9.0",
+        "prompt throughput 5 tok/s",
+    ):
+        assert recognise(text) is None
+
+
+def test_each_reader_has_its_name() -> None:
+    from fingerprint.metrics.logs import _formats
+
+    assert sorted(it.CLIENT for it in _formats()) == sorted(LOGS)
