@@ -96,5 +96,6 @@ def drafts(length: float, accepted: int, drafted: int, positions: str = "0.800, 
     return (
         f"(APIServer pid=7) INFO 03-02 10:11:12 [metrics.py:120] SpecDecoding metrics: "
         f"Mean acceptance length: {length}, Accepted throughput: 3.44 tokens/s, Drafted throughput: 6.18 tokens/s, "
-        f"Accepted: {accepted} tokens, Drafted: {drafted} tokens, Per-position acceptance rate: {positions}, Avg Draft acceptance rate: 55.7%"
+        f"Accepted: {accepted} tokens, Drafted: {drafted} tokens, "
+        f"Per-position acceptance rate: {positions}, Avg Draft acceptance rate: 55.7%"
     )
