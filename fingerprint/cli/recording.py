@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.reader import Relieved
     from fingerprint.runs.recording import Means
     from fingerprint.runs.session import Plan
     from fingerprint.snapshot import Job, Snapshot
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = None) -> "tuple[Means, Journal]":
     """Both readers are forked before the store is opened. plan: of a command that is to be started."""
     from fingerprint.areas import host_areas
-    from fingerprint.reader import Reader, read_given, take_snapshot, with_given
+    from fingerprint.reader import Reader, Relieved, read_given, take_snapshot, with_given
     from fingerprint.runs.recording import Means
     from fingerprint.snapshot import Job
 
     probes = invocation.probes()
     reader = Reader(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd) if plan else probes)
     held.callback(reader.close)
-    sampler = Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()})
+    sampler = Relieved(Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()}))
     held.callback(sampler.close)
     jobs = [Job(area) for area in host_areas(probes)]
 
@@ -38,7 +39,7 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
         journal=journal,
         host=invocation.host,
         snapshot=lambda: (
-            _by_service(invocation, jobs)
+            _by_service(invocation, jobs, sampler)
             or take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s)
         ),
         given=lambda: read_given(reader),
@@ -46,13 +47,16 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
     return means, journal
 
 
-def _by_service(invocation: "Invocation", jobs: "Sequence[Job]") -> "Snapshot | None":
-    """It may read what this user may not."""
+def _by_service(invocation: "Invocation", jobs: "Sequence[Job]", sampler: "Relieved") -> "Snapshot | None":
+    """It may read what this user may not; and whoever answers this samples the host for us."""
     if invocation.service is None:
         return None
-    from fingerprint.cli.served import now
+    from fingerprint.cli.served import border, samples
 
-    return now(invocation, [job.area for job in jobs])
+    snapshot = border(invocation, [job.area for job in jobs])
+    if snapshot is not None:
+        sampler.relieved_by(samples(invocation))
+    return snapshot
 
 
 def name_of(program: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from fingerprint.diff.changes import Verdict
 from fingerprint.lost import GONE
-from fingerprint.walk import MISSING, Difference
-from probes.kit.facts import Gap, Redacted
+from fingerprint.walk import MISSING, Difference, two_keys
+from probes.kit.facts import Gap
 
 _TEMPORARY = re.compile(r"^(?:--?[\w-]+=)?(?:/tmp|/var/tmp|/dev/shm|/run/user/\d+)/")
 
@@ -29,15 +29,6 @@ def verdict_of(difference: Difference, *, of_process: bool) -> Verdict:
     if two_keys(x, y):
         return "not comparable"
     return "another part" if difference.fact.kind == "identity" else "changed"
-
-
-def two_keys(x: Any, y: Any) -> bool:
-    """Whether the values differ in nothing but digests made under two redaction keys."""
-    if isinstance(x, Redacted) and isinstance(y, Redacted):
-        return x.key != y.key
-    if not (isinstance(x, tuple) and isinstance(y, tuple)) or len(x) != len(y):
-        return False
-    return all(i == j or two_keys(i, j) for i, j in zip(x, y, strict=True))
 
 
 def only_temporary(x: Any, y: Any) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fingerprint.diff.changes import Changes, How
-from fingerprint.diff.verdicts import two_keys
 from fingerprint.explain.contract import Comparable
 from fingerprint.explain.subject import Subject, unlike_ends
+from fingerprint.walk import two_keys
 
 GPU = "gpu"
 

@@ -8,6 +8,7 @@ another takes over the probes that are left.
 
 from fingerprint.reader.given import read_given, with_given
 from fingerprint.reader.reader import Reader
+from fingerprint.reader.relieved import Relieved
 from fingerprint.reader.take import take_snapshot
 
-__all__ = ["Reader", "read_given", "take_snapshot", "with_given"]
+__all__ = ["Reader", "Relieved", "read_given", "take_snapshot", "with_given"]

@@ -16,7 +16,7 @@ from fingerprint.runs.record import Held, Moment, Sample, Uncounted
 from fingerprint.runs.run import Run
 from fingerprint.sections import Blob, blob_of, decoder_of
 from fingerprint.snapshot import NOTHING, Key, Outcome, Reading, Snapshot
-from fingerprint.walk import MISSING, Difference, Names, differences, overlaid, value_at
+from fingerprint.walk import MISSING, Difference, Names, differences, overlaid, two_keys, value_at
 from probes.kit.facts import NOT_READ, Gap, Section
 from probes.kit.paths import parse_path
 from probes.kit.probe import MAIN
@@ -214,10 +214,13 @@ def resolve(standing: Standing, cls: type[Section]) -> Resolved:
 
 
 def _is_unsteady(difference: Difference) -> bool:
-    """Where one side is a gap the other stands, unless a key came or went, or the device was lost."""
+    """Where one side is a gap the other stands, unless a key came or went, or the device was lost. Digests under two
+    keys, of a service before and of the run itself after, tell nothing."""
     before, after = difference.before, difference.after
     if before is MISSING or after is MISSING:
         return not (isinstance(before, Gap) and isinstance(after, Gap))
+    if two_keys(before, after):
+        return False
     return not isinstance(before, Gap) and (not isinstance(after, Gap) or after.code == "lost")
 
 

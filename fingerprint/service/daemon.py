@@ -24,7 +24,9 @@ from fingerprint.service.clocks import Clocks, clocks, jumps
 from fingerprint.service.containers import Containers
 from fingerprint.service.happened import of_change, of_jump, of_restart, of_server, of_trouble
 from fingerprint.service.outbox import Outbox
+from fingerprint.service.recent import Recent
 from fingerprint.service.rounds import Rounds
+from fingerprint.service.samples import Sampler
 from fingerprint.service.schedule import Job, Schedule
 from fingerprint.service.served import Served, Workshop
 from fingerprint.service.troubles import Troubles
@@ -36,9 +38,9 @@ from fingerprint.store import Event, FoundRun, Journal, RunRow, Store, StoreErro
 from fingerprint.store.errors import UnusableNow
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
-from probes.kit.facts import Gap
+from probes.kit.facts import Gap, Section
 from probes.kit.host import Host
-from probes.kit.probe import areas
+from probes.kit.probe import Probe, areas
 from probes.kit.processes import stat
 
 LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
@@ -73,7 +75,9 @@ class Service:
         self._served = Served(Workshop(host, self.host_name, self._means, self._ended))
         self._serving_lock, self._round_lock = threading.Lock(), threading.Lock()
         self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
-        self._reader, self._sampler = Shared(readers(False)), Shared(readers(True))
+        recent = Recent()
+        self._reader, self._sampler = Shared(readers(False)), Shared(readers(True), recent)
+        self.for_others = Sampler(readers(True), self._sampled(), recent, host.redactor.key_id)
         self.events = Broadcast()
         self._outbox = Outbox(self._save_events, self.events)
         self._stores = threading.local()
@@ -261,6 +265,11 @@ class Service:
     def _areas(self) -> tuple[str, ...]:
         of_host = set(names_of_host())
         return host_areas({area: probe for area, probe in self._probes.items() if area in of_host})
+
+    def _sampled(self) -> Mapping[str, Probe[Section]]:
+        """What moves of the host, by area."""
+        of_host = {area: probe for area, probe in self._probes.items() if probe.of == "host"}
+        return {area: it.at_samples for area, it in of_host.items() if it.sample or it.cadence != "border"}
 
     def _means(self, held: ExitStack) -> tuple[Means, Journal]:
         """Of one run: its turns at the readers of all runs, and the newest round as its borders."""

@@ -15,10 +15,13 @@ from fingerprint.reader import Reader
 from fingerprint.reader.remote import connect
 from fingerprint.redaction_key import redaction_key
 from fingerprint.service import notify
-from fingerprint.service.api.listening import Servers
+from fingerprint.service.api.listening import Servers, unix_socket
 from fingerprint.service.api.listening import serve as listen
+from fingerprint.service.client import samples_beside
 from fingerprint.service.daemon import Service
+from fingerprint.service.samples import Samples
 from fingerprint.service.seldom import Seldom
+from fingerprint.settings import Service as ServiceSettings
 from fingerprint.settings import Settings, SettingsError, load
 from fingerprint.store import default_path
 from fingerprint.trouble import Trouble
@@ -46,6 +49,8 @@ def serve(environ: Mapping[str, str]) -> None:
         service.store()  # what is wrong with it is told now
         servers = listen(service, settings)
         held.callback(servers.stop)
+        if settings.service.socket:
+            held.enter_context(closing(_samples(service, settings.service)))
         service.schedule.start()
         held.callback(notify.stopping)
         notify.ready(service.health().says)
@@ -56,6 +61,11 @@ def serve(environ: Mapping[str, str]) -> None:
             if own:
                 own.tend()
             _watch(service, servers, journal)
+
+
+def _samples(service: Service, asked: ServiceSettings) -> Samples:
+    """For runs of the command line, beside the API."""
+    return Samples(unix_socket(Path(samples_beside(asked.socket)), asked.group), service.for_others)
 
 
 def _each_second(signals: socket.socket) -> Iterator[set[int]]:

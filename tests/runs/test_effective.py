@@ -6,7 +6,7 @@ from fingerprint.diff import Changes, compare
 from fingerprint.runs.effective import Effective, effective, resolve
 from fingerprint.runs.record import AnyRecord, Passed, Process, Snapped
 from fingerprint.snapshot import Key, Reading, reading_of
-from probes.kit.facts import Gap, Map, Section
+from probes.kit.facts import Gap, Map, Redacted, Section
 from tests.diff.made_up import Device, Links, Made, Task, known, snapshot
 from tests.runs.recorded import run
 
@@ -74,6 +74,13 @@ def test_a_device_that_was_lost_while_the_command_ran_is_unsteady() -> None:
 def test_a_key_that_came_in_between_is_unsteady() -> None:
     state = taken(before=Made(variables=Map({})), after=Made(variables=Map({"X": "1"})))
     assert list(resolve(state.sections[KEY], Made).unsteady) == [("variables", "X")]
+
+
+def test_digests_under_two_keys_are_no_change_during_the_run() -> None:
+    by_service, by_the_run = Redacted("1", "a"), Redacted("2", "b")
+    state = taken(before=Made(variables=Map({"X": by_service})), after=Made(variables=Map({"X": by_the_run})))
+    resolved = resolve(state.sections[KEY], Made)
+    assert (resolved.section, dict(resolved.unsteady)) == (Made(variables=Map({"X": by_service})), {})
 
 
 def test_a_difference_within_the_tolerance_is_steady() -> None:
