@@ -58,6 +58,7 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "resident": host.resident(str(file), 1 << 20),
         "weights": host.weights(str(file)),
         "elf": host.elf("/proc/self/exe", "(Python)"),
+        "pci_config": host.pci_config("/proc/self/cmdline"),
         "opened": host.opened(os.getpid(), "/dev/null"),
         "environ": host.environ(pid),
         "arguments": host.arguments(pid),

@@ -11,8 +11,8 @@ from benchmarks.incidents.rows import DATA
 from fingerprint.places import facts_of, place_of
 from fingerprint.runs.record import Distribution, Growth, Held, Sample
 from fingerprint.snapshot import Key
-from probes.gpu.pcie import carries
 from probes.kit.facts import Fact
+from probes.kit.lanes import carries
 
 SECONDS = 60.0
 TICKS = 300

@@ -1,8 +1,9 @@
 """The GPU's link to the host, as the GPU sees it; the bridges above it belong to the area of PCI devices."""
 
-from probes.gpu.asking import UNSUPPORTED, Device
+from probes.gpu.asking import Device
 from probes.kit.facts import Gap, Section, Seen, config, counter, identity, state, telemetry, then
 from probes.kit.knobs import read_each
+from probes.kit.lanes import SPEEDS, carries, speed_of
 
 DEVICES = "/sys/bus/pci/devices"
 ATOMICS = (
@@ -14,9 +15,6 @@ ATOMICS = (
     "cas64",
     "cas128",
 )  # NVML_PCIE_ATOMICS_CAP_*, by bit
-SPEEDS = (0, 2500, 5000, 8000, 16000, 32000, 64000)  # of a lane, by generation; NVML_PCIE_LINK_MAX_SPEED_* alike
-PAYLOAD = ((0, 1), (4, 5), (4, 5), (128, 130), (128, 130), (128, 130), (242, 256))
-"""What the encoding leaves of a lane's bits, by generation (PCI Express Base Specification 6.0, 4.2)."""
 WRAPS_AT = 1 << 32
 """nvml.h says that they can wrap, and not where: an L40S showed 3,893,142,392 (dcgm-exporter#721), and who reads them
 takes 32 bits. More than this between two samples is counted as less: growth is a least."""
@@ -184,7 +182,7 @@ def sample_pcie(device: Device) -> Pcie:
     generation = device.answer("nvmlDeviceGetCurrPcieLinkGeneration")
     return Pcie(
         link_gen_current=generation,
-        link_speed=then(generation, _speed),
+        link_speed=then(generation, speed_of),
         link_width_current=device.answer("nvmlDeviceGetCurrPcieLinkWidth"),
         link_bandwidth=_bandwidth(device),
         tx_bytes=device.answer("NVML_FI_DEV_PCIE_COUNT_TX_BYTES"),
@@ -205,30 +203,15 @@ def atomics(mask: int) -> Seen[tuple[str, ...]]:
     return (*known, *newer)
 
 
-def _speed(generation: int) -> Seen[int]:
-    """Unknown of a generation that nvml.h did not have yet."""
-    return SPEEDS[generation] if 0 < generation < len(SPEEDS) else UNSUPPORTED
-
-
 def _bandwidth(device: Device) -> Seen[int]:
     width = device.answer("nvmlDeviceGetCurrPcieLinkWidth")
     generation = device.answer("nvmlDeviceGetCurrPcieLinkGeneration")
     return then(width, lambda lanes: then(generation, lambda number: carries(number, lanes)))
 
 
-def carries(generation: int, lanes: int) -> Seen[int]:
-    """MB/s, one way, of which headers of packets take a tenth and more."""
-
-    def whole(speed: int) -> int:
-        part, of = PAYLOAD[generation]
-        return speed * lanes * part // of // 8
-
-    return then(_speed(generation), whole)
-
-
 def _max_speed(number: int) -> Seen[int]:
     """nvml.h calls it both a speed and one of an enumeration; no speed is as small as an enumerator."""
-    return number if number >= len(SPEEDS) else _speed(number)
+    return number if number >= len(SPEEDS) else speed_of(number)
 
 
 def _node(number: int) -> Seen[int]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from probes.kit.comm import COMM_BYTES
 from probes.kit.facts import Gap, Seen, then
-from probes.kit.host import COMM_BYTES, Host
+from probes.kit.host import Host
 
 KTHREADD = "kthreadd"  # pid 2, and seen only where the host's processes are
 

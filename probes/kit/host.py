@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from probes.kit import entries
 from probes.kit.answers import Elf, Resident, Space, Stat
 from probes.kit.beneath import beneath, followed
+from probes.kit.comm import pids
 from probes.kit.environs import Environs
 from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.nvml.inquiry import Argument, key_of
 from probes.kit.nvml.options import Options
+from probes.kit.pci_config import PciConfig, registers_of
 from probes.kit.redact import Redactor
 from probes.kit.regular import Identity, beginning, identity, open_regular, sha256_of, whole
 from probes.kit.weights import Weights, read_weights
@@ -163,6 +165,10 @@ class Host:
         """What a file of weights tells in its header: see kit/weights.py; cached as `sha256` is."""
         return self._ask("weights", path, lambda: self._try(path, lambda p: self._once(p, "weights", read_weights)))
 
+    def pci_config(self, path: str) -> Seen[PciConfig]:
+        """Registers of a PCI function, of its file `config`, which is opened once: see kit/pci_config.py."""
+        return self._ask("pci_config", path, lambda: self._try(path, registers_of))
+
     def opened(self, pid: int, pattern: str) -> Seen[tuple[str, ...]]:
         """What the process holds open under names that the expression matches. Others leave no trace in the answer."""
         return self._ask(
@@ -188,7 +194,7 @@ class Host:
 
         Others leave no trace in the answer: a recording is given away.
         """
-        return self._ask("pids", " ".join(names), lambda: self._try("/proc", lambda proc: _pids(proc, names)))
+        return self._ask("pids", " ".join(names), lambda: self._try("/proc", lambda proc: pids(proc, names)))
 
     def kernel_log(self) -> Seen[str]:
         """Of the kernel's log since boot, what concerns PCI devices and their drivers: see kit/kmsg.py."""
@@ -328,20 +334,6 @@ def _number(text: str) -> int:
     if not digits.isascii() or "_" in digits:
         raise ValueError(f"no number: {text!r}")
     return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
-
-
-def _pids(proc: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """Only `comm` is read: like `stat`, it takes no lock that a process in state D may hold."""
-    found: dict[str, tuple[int, ...]] = dict.fromkeys(names, ())
-    kept = {name[:COMM_BYTES]: name for name in names}
-    for pid in filter(str.isdecimal, os.listdir(proc)):
-        try:
-            name = kept.get(beginning(f"{proc}/{pid}/comm", 64).removesuffix("\n"))
-        except OSError:  # it ended
-            continue
-        if name is not None:
-            found[name] = (*found[name], int(pid))
-    return found
 
 
 def _kernel_log() -> Seen[str]:

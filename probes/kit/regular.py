@@ -52,9 +52,13 @@ def whole(path: str, cap: int) -> Seen[str]:
 
 
 def beginning(path: str, size: int) -> str:
+    return octets_of(path, size).decode("utf-8", "backslashreplace")
+
+
+def octets_of(path: str, size: int) -> bytes:
     fd = open_regular(path)
     try:
-        return os.read(fd, size).decode("utf-8", "backslashreplace")
+        return os.read(fd, size)
     finally:
         os.close(fd)
 

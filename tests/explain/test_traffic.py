@@ -17,9 +17,10 @@ from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.mig import Mig
 from probes.gpu.nvlink import NvLinks
-from probes.gpu.pcie import Pcie, carries
+from probes.gpu.pcie import Pcie
 from probes.gpu.peers import Peer
 from probes.kit.facts import Gap, Map, Section, seen_or
+from probes.kit.lanes import carries
 from tests.explain.subjects import subject
 from tests.report.cases import metric
 

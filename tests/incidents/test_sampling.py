@@ -9,7 +9,7 @@ from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.rows import Incident, Number
 from benchmarks.incidents.sampling import BETWEEN, LINKED, TRAFFIC, gpu_samples
 from fingerprint.runs.record import Distribution, Growth
-from probes.gpu.pcie import carries
+from probes.kit.lanes import carries
 
 ALONE = {**TRAFFIC, "nvlink/data_tx": 0, "nvlink/data_rx": 0}
 TIME = Number("wall_time", "s", 1, 2, "lower")

@@ -153,7 +153,7 @@ def test_each_question_is_one_of_files_or_is_refused() -> None:
     public = {name for name, value in vars(Host).items() if callable(value) and not name.startswith("_")}
     derived = {"line", "number", "within", "begin_moment"}
     machine = {
-        "environ", "arguments", "io_priority", "pids", "opened", "kernel_log", "command", "cpuid",
+        "environ", "arguments", "io_priority", "pids", "opened", "kernel_log", "command", "cpuid", "pci_config",
         "nvml", "nvml_devices", "nvml_sample",
     }  # fmt: skip
     assert public - derived == FILES | machine

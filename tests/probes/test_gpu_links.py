@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from probes.gpu.affinity import as_list, read_affinity
 from probes.gpu.fabric import MASK, read_fabric
 from probes.gpu.nvlink import NvLinks, read_nvlink, sample_nvlink, slot
-from probes.gpu.pcie import PcieErrors, carries, read_pcie, sample_pcie
+from probes.gpu.pcie import PcieErrors, read_pcie, sample_pcie
 from probes.gpu.peers import read_peers
 from probes.kit.facts import NOT_READ, Gap, Map
+from probes.kit.lanes import carries
 from probes.kit.nvml.inquiry import ALL_LINKS
 from probes.kit.parse import cpu_list
 from tests.nvml.fake import FakeNvml

@@ -7,6 +7,7 @@ import pytest
 
 from probes.gpu import fabric, health, nvlink, pcie, peers, settings, virtualization
 from probes.gpu.fields import FIELD_IDS
+from probes.kit import lanes
 
 NAMED: Mapping[str, Mapping[int, str]] = {
     "NVML_GPU_RECOVERY_ACTION_": health.RECOVERY_ACTIONS,
@@ -55,7 +56,7 @@ def test_atomic_operations_stand_at_their_bits() -> None:
 
 def test_speeds_of_a_link_stand_at_their_numbers() -> None:
     known = enumerators("NVML_PCIE_LINK_MAX_SPEED_")
-    assert known == {n: [f"{speed}mbps" if speed else "invalid"] for n, speed in enumerate(pcie.SPEEDS)}
+    assert known == {n: [f"{speed}mbps" if speed else "invalid"] for n, speed in enumerate(lanes.SPEEDS)}
 
 
 def test_return_codes_of_the_fabric_are_called_what_nvml_calls_them() -> None:

@@ -19,6 +19,8 @@ THEMES: Mapping[str, str] = {
     "gpu_division": "driver gpu process",
     "gpu_modes": "driver gpu",
     "gpu_links": "driver gpu",
+    "pcie": "pcie",
+    "iommu": "pcie",
     "driver": "driver gpu",
     "driver_errors": "driver",
     "cpu_clock": "cpu",

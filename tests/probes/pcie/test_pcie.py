@@ -1,0 +1,384 @@
+"""GPUs, cards and drives on the PCI bus: the way to each, its narrowest link, its neighbours, its registers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fingerprint.sections import decoder_of, leaves
+from fingerprint.testing import Recorder
+from probes.kit.facts import Gap, Map
+from probes.kit.host import Host
+from probes.kit.pci_config import PciConfig
+from probes.kit.probe import HOST
+from probes.pcie import pcie
+from probes.pcie.sections import Bridge, Card, Gpu, Pcie
+from tests.kit.test_host import plain_user
+from tests.probes.pcie import server as s
+from tests.probes.pcie.bus import NIC, ROOT_PORT, Function, Link, space
+from tests.probes.pcie.server import server
+
+
+def read(host: Host) -> Pcie:
+    """As one that came through a strict decode."""
+    return decoder_of(Pcie)(msgspec.json.encode(pcie.read(host, HOST)))
+
+
+def gpus(found: Pcie) -> dict[str, Gpu]:
+    assert isinstance(found.gpus, Map)
+    return dict(found.gpus.items)
+
+
+def cards(found: Pcie) -> dict[str, Card]:
+    assert isinstance(found.cards, Map)
+    return dict(found.cards.items)
+
+
+def bridges(found: Pcie) -> dict[str, Bridge]:
+    assert isinstance(found.bridges, Map)
+    return dict(found.bridges.items)
+
+
+def code(seen: object) -> str:
+    assert isinstance(seen, Gap), seen
+    return seen.code
+
+
+# What is there.
+
+
+def test_what_matters_is_told_with_the_bridges_above_it_and_nothing_else_is(tmp_path: Path) -> None:
+    found = read(server(tmp_path))
+    assert set(gpus(found)) == {s.GPU_A, s.GPU_B, s.GPU_C, s.GPU_D}
+    assert {address: card.kind for address, card in cards(found).items()} == {s.CARD: "nic", s.DRIVE: "nvme"}
+    assert gpus(found)[s.GPU_C].bridges == (s.PORT_16, s.UP, "0000:18:03.0", s.UP_2, s.LOW_2)
+    ways = [device.bridges for device in (*gpus(found).values(), *cards(found).values())]
+    assert set(bridges(found)) == {bridge for way in ways if isinstance(way, tuple) for bridge in way}
+
+
+def test_a_device_tells_what_it_is_who_has_it_and_where_it_hangs(tmp_path: Path) -> None:
+    one = gpus(read(server(tmp_path)))[s.GPU_A]
+    assert (one.pci_id, one.subsystem_id, one.class_code, one.driver) == (
+        "10de:2bb5", "10de:204b", "030200", "nvidia",
+    )  # fmt: skip
+    assert (one.root_bus, one.numa_node, one.attachment) == ("pci0000:16", 0, "cpu")
+    assert cards(read(Host(str(tmp_path))))[s.DRIVE].attachment == "chipset"
+
+
+def test_of_a_card_that_is_divided_its_virtual_functions_are_a_number(tmp_path: Path) -> None:
+    place = f"{s.SWITCH}/{s.LOW_C}"
+    whole = Function(f"{place}/{s.CARD}", NIC, "15B3:1021", space(), files={"sriov_numvfs": "2\n"})
+    parts = [Function(f"{place}/0000:1b:00.{number}", NIC, "15B3:101E") for number in (1, 2)]
+    host = server(tmp_path, whole, *parts, without=(s.CARD,))
+    for part in parts:
+        (tmp_path / "sys/devices" / part.place / "physfn").symlink_to(f"../{s.CARD}")
+    found = cards(read(host))
+    assert set(found) == {s.CARD, s.DRIVE}
+    assert found[s.CARD].sriov_numvfs == 2
+
+
+# Links.
+
+
+def test_the_narrowest_hop_of_each_gpu_below_a_switch_is_the_switchs_own_link(tmp_path: Path) -> None:
+    found = gpus(read(server(tmp_path)))
+    for address in (s.GPU_A, s.GPU_B, s.GPU_C):
+        hop = found[address].narrowest
+        assert (hop.hop, hop.speed, hop.width, hop.bandwidth) == (s.UP, 16000, 8, 15753)
+    alone = found[s.GPU_D].narrowest
+    assert (alone.hop, alone.speed, alone.width, alone.bandwidth) == (s.GPU_D, 32000, 16, 63015)
+
+
+def test_a_gpu_that_rests_has_a_slow_link_and_no_narrow_way(tmp_path: Path) -> None:
+    host = server(
+        tmp_path, s.gpu(f"pci0000:96/{s.PORT_96}/{s.GPU_D}", Link(1, 16, 5, 16)), without=(s.GPU_D,)
+    )  # fmt: skip
+    found = gpus(read(host))[s.GPU_D]
+    assert (found.current_link_speed, found.max_link_speed) == (2500, 32000)
+    assert found.narrowest.bandwidth == 63015
+
+
+def test_a_port_of_an_older_generation_bounds_the_gpu_below_it(tmp_path: Path) -> None:
+    older = s.port(f"pci0000:96/{s.PORT_96}", ROOT_PORT, Link(3, 16, 3, 16))
+    assert gpus(read(server(tmp_path, older, without=(s.PORT_96,))))[s.GPU_D].narrowest.speed == 8000
+
+
+def test_a_link_is_told_at_its_lower_end_alone(tmp_path: Path) -> None:
+    found = bridges(read(server(tmp_path)))
+    assert (found[s.UP].current_link_speed, found[s.UP].current_link_width) == (16000, 8)
+    assert code(found[s.PORT_16].current_link_speed) == code(found[s.LOW_A].current_link_width) == "unsupported"
+    assert (found[s.PORT_16].max_link_speed, found[s.PORT_16].max_link_width) == (32000, 16)
+
+
+KERNEL_WORDS = {
+    "current_link_speed": "16.0 GT/s PCIe\n",
+    "current_link_width": "8\n",
+    "max_link_speed": "32.0 GT/s PCIe\n",
+    "max_link_width": "16\n",
+}
+
+
+def test_the_kernels_files_tell_links_as_the_registers_do(tmp_path: Path) -> None:
+    place = f"pci0000:96/{s.PORT_96}/{s.CARD}"
+    told = Function(place, NIC, config=space(link=s.HALF)[:64], files=KERNEL_WORDS)
+    read_out = Function(place, NIC, config=space(link=s.HALF))
+    one, other = (
+        cards(read(server(tmp_path / str(at), each, without=(s.CARD,))))[s.CARD]
+        for at, each in enumerate((told, read_out))
+    )
+    assert one.narrowest == other.narrowest
+    for name in KERNEL_WORDS:
+        assert getattr(one, name) == getattr(other, name) != 0, name
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("2.5 GT/s PCIe\n", 2500),
+        ("5.0 GT/s PCIe\n", 5000),
+        ("64.0 GT/s PCIe\n", 64000),
+        ("8 GT/s\n", 8000),
+        ("Unknown\n", "unsupported"),
+        ("Unknown speed\n", "unsupported"),
+        ("fast\n", "failed"),
+        ("3.3 GT/s PCIe\n", "failed"),
+        ("", "failed"),
+    ],
+)
+def test_speeds_as_kernels_wrote_them(tmp_path: Path, text: str, seen: object) -> None:
+    one = Function(f"pci0000:96/{s.PORT_96}/{s.CARD}", NIC, config=space()[:64], files={"current_link_speed": text})
+    found = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD].current_link_speed
+    assert found == seen if isinstance(seen, int) else code(found) == seen
+
+
+def test_a_device_that_a_guest_sees_on_its_root_bus_has_its_own_link_as_its_way(tmp_path: Path) -> None:
+    one = Function(f"pci0000:96/{s.CARD}", NIC, config=space(link=s.HALF))
+    found = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD]
+    assert (found.bridges, found.narrowest.hop, found.narrowest.bandwidth) == ((), s.CARD, 15753)
+
+
+def test_a_part_of_the_cpu_has_no_link(tmp_path: Path) -> None:
+    one = Function(f"pci0000:96/{s.CARD}", NIC, config=space(link=Link(0, 0, 0, 0)))
+    found = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD]
+    assert {code(found.current_link_speed), code(found.max_link_width), code(found.narrowest.hop)} == {"unsupported"}
+
+
+# Distances.
+
+
+def test_distances_are_in_the_words_of_nvidia_smi(tmp_path: Path) -> None:
+    beside = s.port("pci0000:16/0000:16:02.0", ROOT_PORT)
+    other = s.gpu("pci0000:16/0000:16:02.0/0000:20:00.0")
+    near = s.port("pci0000:40/0000:40:01.0", ROOT_PORT)
+    node = s.gpu("pci0000:40/0000:40:01.0/0000:41:00.0")
+    found = gpus(read(server(tmp_path, beside, other, near, node)))[s.GPU_A].distances
+    assert isinstance(found, Map)
+    assert dict(found.items) == {
+        s.GPU_B: "PIX",
+        s.CARD: "PIX",
+        s.GPU_C: "PXB",
+        "0000:20:00.0": "PHB",
+        "0000:41:00.0": "NODE",
+        s.GPU_D: "SYS",
+    }
+
+
+def test_a_distance_is_the_same_from_both_ends(tmp_path: Path) -> None:
+    found = gpus(read(server(tmp_path)))
+    pairs = [(a, b) for a in found for b in found if a != b]
+    told = {address: one.distances for address, one in found.items()}
+    for a, b in pairs:
+        one, other = told[a], told[b]
+        assert isinstance(one, Map) and isinstance(other, Map)  # noqa: PT018
+        assert one.items[b] == other.items[a]
+
+
+@pytest.mark.parametrize(("online", "seen"), [("0\n", "NODE"), ("0-1\n", "unsupported")])
+def test_where_firmware_names_no_node_only_a_host_of_one_node_tells_the_distance(
+    tmp_path: Path, online: str, seen: str
+) -> None:
+    lost = s.gpu(f"pci0000:96/{s.PORT_96}/{s.GPU_D}", node=-1)
+    host = server(tmp_path, lost, without=(s.GPU_D,))
+    (tmp_path / "sys/devices/system/node/online").write_text(online)
+    found = gpus(read(host))[s.GPU_A].distances
+    assert isinstance(found, Map)
+    distance = found.items[s.GPU_D]
+    assert distance == seen or code(distance) == seen
+
+
+# Registers.
+
+
+def test_access_control_is_told_by_the_words_of_lspci(tmp_path: Path) -> None:
+    found = bridges(read(server(tmp_path)))
+    assert found[s.LOW_B].acs_control == ("SrcValid", "ReqRedir", "CmpltRedir", "UpstreamFwd")
+    assert found[s.LOW_A].acs_control == ()
+    assert found[s.LOW_A].acs_capability == (
+        "SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "DirectTrans",
+    )  # fmt: skip
+    assert code(found[s.UP].acs_control) == "unsupported"
+
+
+def test_sizes_and_permissions_of_packets(tmp_path: Path) -> None:
+    found = read(server(tmp_path))
+    one, card, port = gpus(found)[s.GPU_A], cards(found)[s.CARD], bridges(found)[s.UP]
+    assert (one.max_payload, one.max_payload_supported, one.max_read_request) == (256, 512, 512)
+    assert (one.relaxed_ordering, one.extended_tags, one.ats) == (True, True, True)
+    assert (card.max_read_request, port.max_payload, code(card.ats)) == (4096, 256, "unsupported")
+
+
+@pytest.mark.parametrize(("bits", "seen"), [(0, "disabled"), (1, "L0s"), (2, "L1"), (3, "L0s L1")])
+def test_sleep_of_links(tmp_path: Path, bits: int, seen: str) -> None:
+    one = Function(f"pci0000:96/{s.PORT_96}/{s.CARD}", NIC, config=space(aspm=bits))
+    found = read(server(tmp_path, one, without=(s.CARD,)))
+    assert (found.aspm_policy, cards(found)[s.CARD].aspm) == ("default", seen)
+
+
+def test_regions_of_memory_and_what_the_largest_could_be(tmp_path: Path) -> None:
+    one = gpus(read(server(tmp_path)))[s.GPU_A]
+    assert one.bars == (16 << 20, 64 << 30, 0, 32 << 20, 0, 0)
+    assert one.resizable_to == 64 << 10
+
+
+def test_who_may_not_read_the_registers_is_told_so_and_has_the_rest(tmp_path: Path) -> None:
+    short = [one._replace(config=one.config[:64], files={**one.files, **KERNEL_WORDS}) for one in s.FUNCTIONS]
+    found = read(server(tmp_path, *short, without=tuple(one.address for one in short)))
+    one, port = gpus(found)[s.GPU_A], bridges(found)[s.LOW_B]
+    assert {code(seen) for seen in (port.acs_control, port.aspm, one.max_payload, one.ats, one.resizable_to)} == {
+        "denied"
+    }
+    assert (one.narrowest.bandwidth, one.bars) == (15753, (16 << 20, 64 << 30, 0, 32 << 20, 0, 0))
+
+
+def test_a_device_that_fell_off_the_bus_is_lost(tmp_path: Path) -> None:
+    gone = s.gpu(f"pci0000:96/{s.PORT_96}/{s.GPU_D}")._replace(config=b"\xff" * 4096)
+    one = gpus(read(server(tmp_path, gone, without=(s.GPU_D,))))[s.GPU_D]
+    assert {code(one.current_link_speed), code(one.current_link_width), code(one.aspm)} == {"lost"}
+    assert one.pci_id == "10de:2bb5"
+
+
+def test_the_registers_of_what_sleeps_are_not_touched_and_all_others_once(tmp_path: Path) -> None:
+    files = {"power/control": "auto\n", "power/runtime_status": "suspended\n", "power_state": "D3cold\n"}
+    asleep = s.gpu(f"pci0000:96/{s.PORT_96}/{s.GPU_D}")._replace(files={**files, **KERNEL_WORDS})
+    recorder = Recorder(server(tmp_path, asleep, without=(s.GPU_D,)))
+    one = gpus(read(recorder))[s.GPU_D]
+    assert {code(one.current_link_speed), code(one.max_link_width), code(one.max_payload)} == {"asleep"}
+    assert (one.power.control, one.power.power_state) == ("auto", "D3cold")
+    touched = [key for call, key in recorder.answers if call == "pci_config" or key.endswith(tuple(KERNEL_WORDS))]
+    assert len(touched) == len(set(touched)) == len(gpus(read(recorder))) - 1 + 2 + len(bridges(read(recorder)))
+    assert not any(s.GPU_D in key for key in touched)
+
+
+def test_a_recording_has_no_serial_number_of_the_registers(tmp_path: Path) -> None:
+    octets = bytearray(space())
+    octets[0x100:0x10C] = (3 | 1 << 16).to_bytes(4, "little") + b"\x5e\xc1\xa1\x00\xff\xeeMC"
+    one = Function(f"pci0000:96/{s.PORT_96}/{s.CARD}", NIC, config=bytes(octets))
+    recorder = Recorder(server(tmp_path, one, without=(s.CARD,)))
+    read(recorder)
+    answers = [answer for answer in recorder.answers.values() if isinstance(answer, PciConfig)]
+    assert {name for answer in answers for name in answer.found} == {"express", "acs", "ats", "resizable_bar"}
+    assert not any("5ec1a100" in text for answer in answers for text in answer.found.values())
+
+
+# The IOMMU.
+
+
+def test_what_stands_between_a_device_and_memory(tmp_path: Path) -> None:
+    found = read(server(tmp_path))
+    assert (found.iommu.mode, found.iommu.units) == ("translated", ("dmar0",))
+    assert (gpus(found)[s.GPU_A].iommu_group, gpus(found)[s.GPU_A].iommu_group_type) == ("7", "DMA-FQ")
+
+
+def _identity(root: Path, *groups: str) -> None:
+    for group in groups:
+        (root / f"sys/kernel/iommu_groups/{group}/type").write_text("identity\n")
+
+
+def test_addresses_that_stay_as_they_are_are_a_passthrough(tmp_path: Path) -> None:
+    host = server(tmp_path)
+    _identity(tmp_path, "7", "8")
+    assert read(host).iommu.mode == "mixed"
+    _identity(tmp_path, "9")
+    assert read(host).iommu.mode == "passthrough"
+
+
+class Elsewhere(Host):
+    """A live host in a tree: what is not there is absent."""
+
+    def _missing(self, gap: Gap) -> Gap:
+        return gap
+
+
+def test_a_host_without_an_iommu_has_none(tmp_path: Path) -> None:
+    groupless = [one._replace(group="") for one in s.FUNCTIONS]
+    server(tmp_path, *groupless, without=tuple(one.address for one in groupless))
+    (tmp_path / "sys/class/iommu/dmar0/uevent").unlink()
+    (tmp_path / "sys/class/iommu/dmar0").rmdir()
+    found = read(Elsewhere(str(tmp_path)))
+    assert (found.iommu.mode, found.iommu.units) == ("none", ())
+    assert code(gpus(found)[s.GPU_A].iommu_group_type) == "absent"
+
+
+# Errors that were counted.
+
+CORRECTED = (
+    "RxErr 3\nBadTLP 2\nBadDLLP 1\nRollover 4\nTimeout 5\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR 15\n"
+)
+
+
+def test_errors_are_counted_by_their_kinds(tmp_path: Path) -> None:
+    files = {
+        "aer_dev_correctable": CORRECTED,
+        "aer_dev_nonfatal": "Undefined 0\nDLP 0\nTLP 7\nTOTAL_ERR_NONFATAL 7\n",
+        "aer_dev_fatal": "Undefined 0\nTOTAL_ERR_FATAL 0\n",
+    }
+    one = Function(f"pci0000:96/{s.PORT_96}/{s.CARD}", NIC, config=space(), files=files)
+    aer = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD].aer
+    assert (aer.correctable, aer.rx_err, aer.bad_tlp, aer.bad_dllp, aer.rollover, aer.timeout) == (15, 3, 2, 1, 4, 5)
+    assert (aer.nonfatal, aer.fatal) == (7, 0)
+
+
+def test_errors_that_make_no_sense_are_no_numbers(tmp_path: Path) -> None:
+    one = Function(
+        f"pci0000:96/{s.PORT_96}/{s.CARD}", NIC, config=space(), files={"aer_dev_correctable": "RxErr many\n"}
+    )
+    aer = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD].aer
+    assert code(aer.rx_err) == "failed"
+
+
+# Odd buses.
+
+
+def test_a_function_that_vanishes_while_it_is_read_leaves_the_others(tmp_path: Path) -> None:
+    host = server(tmp_path)
+    (tmp_path / "sys/bus/pci/devices" / s.GPU_B).unlink()
+    (tmp_path / "sys/bus/pci/devices" / s.UP).unlink()
+    found = read(host)
+    assert set(gpus(found)) == {s.GPU_A, s.GPU_C, s.GPU_D}
+    assert code(gpus(found)[s.GPU_A].narrowest.bandwidth) == "absent"
+    assert gpus(found)[s.GPU_D].narrowest.bandwidth == 63015
+
+
+@pytest.mark.parametrize("text", ["", "PCI_CLASS=graphics\nPCI_ID=10DE:1\n", "PCI_ID=10DE:2BB5\n", "\x00\udcff=="])
+def test_a_function_of_which_nothing_can_be_told_is_passed_over(tmp_path: Path, text: str) -> None:
+    host = server(tmp_path)
+    place = tmp_path / "sys/bus/pci/devices" / s.GPU_D / "uevent"
+    place.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert set(gpus(read(host))) == {s.GPU_A, s.GPU_B, s.GPU_C}
+
+
+@pytest.mark.parametrize("user", [lambda: open(os.devnull), plain_user])  # noqa: SIM115
+def test_this_machine_is_read_as_root_and_as_a_plain_user(user: Callable[[], Any]) -> None:
+    with user():
+        found = read(Host())
+    assert found == decoder_of(Pcie)(msgspec.json.encode(found))
+    gaps = {leaf.value.code for leaf in leaves(found) if isinstance(leaf.value, Gap)}
+    assert "failed" not in gaps
+
+
+def test_a_host_without_a_pci_bus_says_so_once(tmp_path: Path) -> None:
+    found = read(Elsewhere(str(tmp_path)))
+    assert {code(found.gpus), code(found.cards), code(found.bridges)} == {"absent"}
