@@ -24,6 +24,7 @@ from probes.kit.nvml.options import Options
 from probes.kit.pci_config import PciConfig, registers_of
 from probes.kit.redact import Redactor
 from probes.kit.regular import Identity, beginning, identity, open_regular, sha256_of, whole
+from probes.kit.routes import routes_in
 from probes.kit.weights import Weights, read_weights
 
 if TYPE_CHECKING:
@@ -196,6 +197,18 @@ class Host:
         """
         return self._ask("pids", " ".join(names), lambda: self._try("/proc", lambda proc: pids(proc, names)))
 
+    def ethtool(self, interface: str, what: str) -> Seen[Mapping[str, int | str]]:
+        """What the driver of a network interface tells by ioctl; `what` is one of those in kit/ethtool.py."""
+        return self._ask("ethtool", f"{interface} {what}", lambda: self._live_only(_ethtool, interface, what))
+
+    def netlink(self, what: str, interface: str = "") -> Seen[Mapping[str, tuple[int, ...]]]:
+        """What only netlink tells; `what` is one of those in kit/netlink.py."""
+        return self._ask("netlink", f"{what} {interface}", lambda: self._live_only(_netlink, what, interface))
+
+    def routes(self) -> Seen[Mapping[str, tuple[str, ...]]]:
+        """Which interfaces IPv4 leaves by, and no address: see kit/routes.py."""
+        return self._ask("routes", "", lambda: then(self._live_text("/proc/net/route"), routes_in))
+
     def kernel_log(self) -> Seen[str]:
         """Of the kernel's log since boot, what concerns PCI devices and their drivers: see kit/kmsg.py."""
         return self._ask("kernel_log", "", lambda: self._live_only(_kernel_log))
@@ -320,6 +333,18 @@ def _opened(folder: str, pattern: str) -> tuple[str, ...]:
     from probes.kit.opened import opened
 
     return opened(folder, pattern)
+
+
+def _ethtool(interface: str, what: str) -> Mapping[str, int | str]:
+    from probes.kit.ethtool import ethtool
+
+    return ethtool(interface, what)
+
+
+def _netlink(what: str, interface: str) -> Mapping[str, tuple[int, ...]]:
+    from probes.kit.netlink import netlink
+
+    return netlink(what, interface)
 
 
 def _matching(text: str, pattern: str) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ THEMES: Mapping[str, str] = {
     "kernel_limits": "kernel",
     "kernel_trouble": "kernel",
     "network_stack": "kernel",
+    "interfaces": "network",
+    "rdma": "network",
     "program": "process",
     "server_flags": "process",
     "host_flags": "process",

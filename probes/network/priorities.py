@@ -1,0 +1,73 @@
+"""Lossless Ethernet: which priorities are paused by themselves, and how congestion marks are answered."""
+
+from typing import Any
+
+from probes.kit.facts import Gap, Map, Section, Seen, counter, seen_or, state, then
+from probes.kit.host import Host
+
+_SOURCE = "dcb pfc show, dcb ets show: netlink, DCB_CMD_IEEE_GET"
+_PARTS = ("roce_np", "roce_rp")
+
+
+def _told(why: str, what: str) -> Any:
+    return state(why, f"{_SOURCE}, {what}", settled="always", follows=("network/interfaces/*/operstate",))
+
+
+class Priorities(Section):
+    """Of IEEE 802.1Q, as the card has them in force; the switch's own side nothing on the host tells."""
+
+    pfc: Seen[tuple[int, ...]] = _told(
+        "RoCE loses packets where its priority is not among these, and each loss sends a window again", "pfc_en"
+    )
+    prio_tc: Seen[tuple[int, ...]] = _told("The class of each priority: RoCE beside TCP in one class", "prio_tc")
+    bandwidth: Seen[tuple[int, ...]] = _told("What each class is granted when the link is full, in %", "tc_tx_bw")
+    pfc_sent: Seen[int] = counter(
+        "Pauses that this card sent: the host took in too slowly what came", f"{_SOURCE}, requests", trouble=True
+    )
+    pfc_received: Seen[int] = counter(
+        "Pauses that this card was sent: the network was full, or a receiver slow",
+        f"{_SOURCE}, indications",
+        trouble=True,
+    )
+
+
+def read_priorities(host: Host, name: str) -> Priorities:
+    told = host.netlink("priorities", name)
+
+    def of(part: str) -> Seen[tuple[int, ...]]:
+        return then(told, lambda it: it.get(part, Gap("unsupported", "its driver does not tell")))
+
+    return Priorities(
+        pfc=of("pfc"),
+        prio_tc=of("prio_tc"),
+        bandwidth=of("bandwidth"),
+        pfc_sent=then(of("pfc_sent"), sum),
+        pfc_received=then(of("pfc_received"), sum),
+    )
+
+
+def read_ecn(host: Host, folder: str) -> Seen[Map[Seen[int]]]:
+    """By the names of the files: roce_np.cnp_dscp, roce_rp.rpg_ai_rate, roce_np.enable.3."""
+    there = host.names(f"{folder}/ecn")
+    return then(
+        there,
+        lambda parts: Map(
+            {
+                key: number
+                for part in _PARTS
+                if part in parts
+                for key, number in _files(host, f"{folder}/ecn/{part}", part)
+            }
+        ),
+    )
+
+
+def _files(host: Host, folder: str, start: str) -> list[tuple[str, Seen[int]]]:
+    found: list[tuple[str, Seen[int]]] = []
+    for name in seen_or(host.names(folder), ()):
+        if name == "enable":
+            of_each = seen_or(host.names(f"{folder}/{name}"), ())
+            found += [(f"{start}.enable.{at}", host.number(f"{folder}/enable/{at}")) for at in of_each]
+        else:
+            found.append((f"{start}.{name}", host.number(f"{folder}/{name}")))
+    return found
