@@ -36,7 +36,7 @@ class Collecting:
     @property
     def streams(self) -> tuple[int, ...]:
         """The streams whose end has to be kept."""
-        return (STANDARD_OUTPUT,) if self._texts and any(one.reader == "regex" for one in self._wanted) else ()
+        return (STANDARD_OUTPUT,) if any(one.file is None for one in self._expected) else ()
 
     def expect(self) -> None:
         """Notes what the files are before the command starts: only what it writes counts."""

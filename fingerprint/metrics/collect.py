@@ -9,7 +9,7 @@ import msgspec
 
 from fingerprint.metrics.found import Found, NothingRead, joined, printable
 from fingerprint.metrics.metric import Metric
-from fingerprint.metrics.results import KNOWN, Candidate, result_files
+from fingerprint.metrics.results import KNOWN, OUTPUT, Candidate, result_files
 from fingerprint.metrics.source import Source
 from fingerprint.metrics.wanted import LONGEST_NAME, TAKEN, Wanted
 from fingerprint.metrics.written import Before, before, written
@@ -50,15 +50,19 @@ def expect(all_wanted: Sequence[Wanted], argv: Sequence[str]) -> tuple[Expected,
     named = [Expected(one, before(one.file, now) if one.file else None) for one in all_wanted if not _is_bare(one)]
     known = {os.path.realpath(one.file.path) for one in named if one.file}
     own = [
-        Expected(_wanted(it), before(it.file, now), it.guessed)
+        Expected(_wanted(it), None if it.file == OUTPUT else before(it.file, now), it.guessed)
         for it in candidates
-        if os.path.realpath(it.file) not in known
+        if (os.path.realpath(it.file) not in known if it.file != OUTPUT else not _is_read(OUTPUT, named))
     ]
     return (*named, *own)
 
 
 def _is_bare(wanted: Wanted) -> bool:
     return wanted.reader == "auto" and not wanted.argument
+
+
+def _is_read(argument: str, expected: Sequence[Expected]) -> bool:
+    return any(one.wanted.argument == argument for one in expected)
 
 
 def _wanted(candidate: Candidate) -> Wanted:
@@ -86,9 +90,13 @@ def _one(expected: Expected, output: Output) -> Found:
 def _read(expected: Expected, output: Output) -> Found:
     if expected.file is not None:
         return _reader(expected.wanted)(written(expected.file))
-    from fingerprint.metrics import regex
+    if expected.wanted.reader == "regex":
+        from fingerprint.metrics import regex
 
-    return regex.read(output.data, expected.wanted, cut=output.cut)
+        return regex.read(output.data, expected.wanted, cut=output.cut)
+    found = _reader(expected.wanted)(Source("the command's output", output.data))
+    cut = f"only the last {len(output.data) >> 20} MiB of the command's output were kept"
+    return found._replace(remarks=(*found.remarks, cut)) if output.cut else found
 
 
 def _reader(wanted: Wanted) -> Callable[[Source], Found]:

@@ -1,56 +1,99 @@
-"""The formats of benchmark clients' result files, each told by its content, never by its name."""
+"""The results of benchmark clients: which client's a file or a text is, told by its content, never by its name."""
 
-from typing import Any, Protocol
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from fingerprint.metrics import google_benchmark, hyperfine, pyperf, pytest_benchmark
+from fingerprint.metrics.clients import PRINTED, RECORDED, WHOLE, pyperf
+from fingerprint.metrics.clients.printed import printed_text
 from fingerprint.metrics.found import Found, NothingRead
+from fingerprint.metrics.logs import LOGS
+from fingerprint.metrics.logs import recognise as recognise_log
 from fingerprint.metrics.results import FORMATS
-from fingerprint.metrics.source import Source, document, is_of_lines, unpacked
+from fingerprint.metrics.source import Source, document, documents, is_of_lines, unpacked
+
+_JSON = re.compile(rb"\s*(?:\{|\[\s*[\[{\"])")  # a log may begin with a bracket too
 
 
-class Format(Protocol):
-    """One client's; `read` gets a document that it recognises."""
-
-    CLIENT: str
-
-    def recognises(self, document: Any) -> bool: ...
-    def read(self, document: Any) -> Found: ...
-
-
-KNOWN: tuple[Format, ...] = (pyperf, hyperfine, google_benchmark, pytest_benchmark)
-
-
-def recognise(told: Any) -> Format | None:
-    """The format that the document has; None for any other JSON."""
-    return next((it for it in KNOWN if it.recognises(told)), None)
+class Recognised(NamedTuple):
+    client: str
+    read: Callable[[], Found]
 
 
 def read(source: Source, reader: str = "auto") -> Found:
-    """What a client's file tells, by the reader that was named, or by that which recognises it. Raises NothingRead."""
-    told = _document(source, reader)
-    chosen = recognise(told)
-    if chosen is None or reader not in ("auto", chosen.CLIENT):
-        raise NothingRead(_not_of(reader, source.name, chosen))
+    """What a client's result tells, by the reader that was named or by that which recognises it. Raises NothingRead."""
+    chosen = (_of_log(source) if reader in LOGS else None) or recognise(source)
+    if chosen is None or reader not in ("auto", chosen.client):
+        raise NothingRead(_not_of(reader, source, chosen))
     try:
-        found = pyperf.read(told, _earlier(source)) if chosen is pyperf else chosen.read(told)
+        found = chosen.read()
     except msgspec.ValidationError as error:
-        raise NothingRead(f"{source.name} is not what {chosen.CLIENT} writes: {error}") from None
+        raise NothingRead(f"{source.name} is not what {chosen.client} writes: {error}") from None
     except NothingRead as error:
         raise NothingRead(f"{source.name}: {error}") from None
     if not found.metrics:
-        raise NothingRead(f"{source.name} holds no benchmark of {chosen.CLIENT} that was run now; did any run?")
+        raise NothingRead(f"{source.name} holds no benchmark of {chosen.client} that was run now; did any run?")
     return found._replace(metrics=tuple(msgspec.structs.replace(it, file=source.name) for it in found.metrics))
 
 
-def _document(source: Source, reader: str) -> Any:
-    if is_of_lines(source):
-        raise NothingRead(_not_of(reader, source.name, None))
+def recognise(source: Source) -> Recognised | None:
+    """Whose result or log it is; None for any other JSON or text. Raises NothingRead for JSON that is cut or broken.
+
+    A client may print what its engine logs, so a log is the last that it can be; what is too large for a result is one.
+    """
+    return (None if source.held is None else _of_client(source)) or _of_log(source)
+
+
+def _of_log(source: Source) -> Recognised | None:
+    chosen = recognise_log(source.head)
+    return Recognised(chosen.CLIENT, lambda: chosen.read(source)) if chosen else None
+
+
+def _of_client(source: Source) -> Recognised | None:
     try:
-        return document(source)
+        return _of_lines(source) if is_of_lines(source) else _of_document(source)
     except NothingRead as error:
+        text = printed_text(source.data[source.begin :])
+        if (chosen := _of_text(text)) or not _JSON.match(source.data):
+            return chosen
         raise NothingRead(f"{error}, so it was not recognised") from None
+
+
+def _of_document(source: Source) -> Recognised | None:
+    told = document(source)
+    whole = next((it for it in WHOLE if it.recognises(told)), None)
+    if whole is pyperf:
+        return Recognised(pyperf.CLIENT, lambda: pyperf.read(told, _earlier(source)))
+    if whole is not None:
+        return Recognised(whole.CLIENT, lambda: whole.read(told))
+    return _of_records(told if isinstance(told, list) else [told])
+
+
+def _of_lines(source: Source) -> Recognised | None:
+    return _of_records([told for _, told in documents(source)])
+
+
+def _of_records(records: Sequence[Any]) -> Recognised | None:
+    """The client's whose the first record is. Others among them are left out, which is told."""
+    chosen = next((it for it in RECORDED if it.recognises(records[0])), None) if records else None
+    if chosen is None:
+        return None
+    own = [record for record in records if chosen.recognises(record)]
+    others = len(records) - len(own)
+    remark = f"{others} of {len(records)} records are none of {chosen.CLIENT} and were left out"
+
+    def read() -> Found:
+        found = chosen.read(own)
+        return found._replace(remarks=(*found.remarks, remark)) if others else found
+
+    return Recognised(chosen.CLIENT, read)
+
+
+def _of_text(text: str) -> Recognised | None:
+    chosen = next((it for it in PRINTED if it.recognises_text(text)), None)
+    return Recognised(chosen.CLIENT, lambda: chosen.read_text(text)) if chosen else None
 
 
 def _earlier(source: Source) -> Any:
@@ -60,8 +103,12 @@ def _earlier(source: Source) -> Any:
         return None
 
 
-def _not_of(reader: str, name: str, chosen: Format | None) -> str:
+def _not_of(reader: str, source: Source, chosen: Recognised | None) -> str:
+    name = source.name
     if chosen is not None:
-        return f"{name} is a file of {chosen.CLIENT}, not of {reader}; say {chosen.CLIENT}:{name} or auto:{name}"
+        what, of = ("", "for") if chosen.client in LOGS else ("a result ", "of")
+        return f"{name} is {what}{of} {chosen.client}, not {of} {reader}; say {chosen.client}:{name} or auto:{name}"
     known = reader if reader != "auto" else f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-    return f"{name} was not recognised as a file of {known}; to read a value of other JSON, say json:{name}#PATH"
+    is_json = _JSON.match(source.head.encode())
+    other = f"a value of other JSON, say json:{name}#PATH" if is_json else "other text, regex:PATTERN"
+    return f"{name} was not recognised as a result of {known}; to read {other}"

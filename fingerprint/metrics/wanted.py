@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
+from fingerprint.metrics.logs import LOGS
 from fingerprint.metrics.metric import Better, Kind
 from fingerprint.metrics.naming import plain_unit
 from fingerprint.metrics.path import Path, parse_path
-from fingerprint.metrics.results import FORMATS
+from fingerprint.metrics.results import FORMATS, OUTPUT
 from fingerprint.trouble import Trouble
 
 # What each run measures by itself.
 TAKEN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
-READERS = ("auto", "json", "regex", *FORMATS)
+READERS = ("auto", "json", "regex", *FORMATS, *LOGS)
 EXAMPLE = "auto:results.json, json:results.json#mean_ttft_ms or 'regex:throughput: ([0-9.]+)'"
 LONGEST_NAME = 200
 
@@ -48,7 +49,7 @@ class Wanted(NamedTuple):
     @property
     def file(self) -> str:
         """Empty for output, and for `auto` alone."""
-        if self.reader == "regex":
+        if self.reader == "regex" or self.argument == OUTPUT:
             return ""
         return self.argument.partition("#")[0] if self.reader == "json" else self.argument
 
@@ -122,7 +123,7 @@ def _check(one: Wanted, options: dict[str, str]) -> None:
             raise Trouble(f"--metrics {one}: {option} is one of {', '.join(allowed)}, not {options[option]}")
     if options and one.reader not in ("json", "regex"):
         raise Trouble(f"--metrics {one}: {one.reader} files tell {', '.join(options)} themselves; leave it out")
-    named = one.argument if one.reader == "regex" else one.file
+    named = one.file if one.reader == "json" else one.argument
     if not named and one.reader != "auto":
         raise Trouble(f"--metrics {one}: {_missing(one.reader)} is missing, as in {EXAMPLE}")
 

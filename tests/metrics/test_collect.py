@@ -179,3 +179,27 @@ def test_secrets_in_commands_and_parameters_leave_no_trace() -> None:
     assert any(isinstance(value, Redacted) for value in found.workload.values())
     assert found.metrics[0].name.startswith("(private ")
     assert found.metrics[0].samples == (1.0,)
+
+
+TABLE = b"| model | size | test | t/s |\n| --- | --- | --- | --- |\n| m | 1 GiB | tg128 | 85.54 \xc2\xb1 0.05 |\n"
+
+
+def test_what_a_known_client_prints_is_read_without_being_asked_for(tmp_path: Path) -> None:
+    program = tmp_path / "llama-bench"
+    program.symlink_to(shutil.which("true") or "/bin/true")
+    found = run([], str(program), output=TABLE)
+    assert [(it.name, it.typical, it.file) for it in found.metrics] == [
+        ("tg128/throughput", 85.54, "the command's output")
+    ]
+    assert run([], str(program), output=b"error: no such model\n") == Found()
+
+
+def test_what_a_command_prints_is_read_where_it_is_wanted() -> None:
+    assert run(["fast=auto:-"], "true", output=TABLE).metrics[0].name == "fast"
+    (trouble,) = run(["auto:-"], "true", output=b"no result\n").troubles
+    assert trouble.startswith("--metrics auto:-: the command's output was not recognised as a result of ")
+
+
+def test_of_a_client_s_output_that_was_not_kept_whole_it_is_told() -> None:
+    found = collect(expect(wanted(["auto:-"]), ["true"]), Output(TABLE, cut=True))
+    assert found.remarks == ("only the last 0 MiB of the command's output were kept",)

@@ -1,26 +1,51 @@
 """Result files of serving benchmarks that others wrote: FINGERPRINT_CORPUS names the folder."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from fingerprint.metrics import formats, jsonfile
-from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.source import load
 from fingerprint.metrics.wanted import wanted
 
 CORPUS = Path(os.environ.get("FINGERPRINT_CORPUS", "/nonexistent"))
 BENCH = next((path for path in (CORPUS / "raw/bench", CORPUS / "bench") if path.is_dir()), None)
+RESULTS = [path for kind in ("bench", "nccl") if BENCH for path in sorted((BENCH.parent / kind).glob("*"))]
 pytestmark = pytest.mark.skipif(BENCH is None, reason="FINGERPRINT_CORPUS names no folder with bench/")
 
 
-def test_no_serving_result_is_taken_for_a_known_format() -> None:
-    assert BENCH is not None
-    for path in sorted(BENCH.iterdir()):
-        with pytest.raises(NothingRead, match="not recognised") as caught:
-            formats.read(load(str(path)))
-        assert "\n" not in str(caught.value)
+FLOORS = {
+    "aiperf": (3, 35), "genai-perf": (9, 60), "guidellm": (1, 28), "inferencex": (8, 80), "llama-bench": (7, 30),
+    "nccl-tests": (3, 60), "sglang-bench-one-batch": (1, 12), "sglang-bench-serving": (10, 150),
+    "trtllm-bench": (3, 5), "vllm-bench-serve": (8, 70),
+}  # fmt: skip
+
+
+def _read(path: Path) -> Found | str:
+    try:
+        return formats.read(load(str(path)))
+    except NothingRead as refused:
+        return str(refused)
+
+
+def test_every_result_is_read_or_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of each client at least so many files, and metrics that have a value."""
+    files: Counter[str] = Counter()
+    metrics: Counter[str] = Counter()
+    for path in RESULTS:
+        found = _read(path)
+        if isinstance(found, str):
+            assert found.isprintable()
+            continue
+        client = found.metrics[0].source.partition(",")[0]
+        files[client] += 1
+        metrics[client] += sum(not metric.gap for metric in found.metrics)
+    with capsys.disabled():
+        print("\nclients' results:", {client: (files[client], metrics[client]) for client in sorted(files)})
+    assert {client for client, floor in FLOORS.items() if (files[client], metrics[client]) < floor} == set()
 
 
 @pytest.mark.parametrize(

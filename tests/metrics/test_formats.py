@@ -6,6 +6,7 @@ import pytest
 
 from fingerprint.metrics import formats
 from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.results import FORMATS
 from fingerprint.metrics.source import Source
 from tests.metrics.results import FILES, by_name, content, read, read_content
 
@@ -19,7 +20,7 @@ def test_every_file_is_recognised_as_its_own_client_s_and_no_other_s(file: str) 
     client = CLIENTS[file.partition("-")[0].partition(".")[0]]
     assert read(file, client) == read(file)
     for other in set(CLIENTS.values()) - {client}:
-        with pytest.raises(NothingRead, match=f"is a file of {client}, not of {other}; say {client}:"):
+        with pytest.raises(NothingRead, match=f"is a result of {client}, not of {other}; say {client}:"):
             read(file, other)
 
 
@@ -43,8 +44,12 @@ def test_other_json_is_not_recognised_in_one_sentence(document: Any) -> None:
     with pytest.raises(NothingRead) as caught:
         read_content(document)
     assert str(caught.value) == (
-        "out.json was not recognised as a file of pyperf, hyperfine, google-benchmark or pytest-benchmark; "
-        "to read a value of other JSON, say json:out.json#PATH"
+        f"out.json was not recognised as a result of {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; to read "
+        + (
+            "a value of other JSON, say json:out.json#PATH"
+            if isinstance(document, dict)
+            else "other text, regex:PATTERN"
+        )
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fingerprint.metrics.results import result_files
+from fingerprint.metrics.results import Candidate, result_files
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,26 @@ from fingerprint.metrics.results import result_files
         ("hyperfine --export-json - true", []),
         ("hyperfine --export-json", []),
         ("sleep 1", []),
+        ("python -m sglang.bench_serving --backend sglang --output-file a.jsonl", ["a.jsonl"]),
+        ("python3 -m sglang.bench_serving --backend sglang", ["-"]),
+        ("python -m sglang.bench_one_batch --result-filename=a.jsonl", ["a.jsonl"]),
+        ("python -m sglang.bench_offline_throughput --num-prompts 10", ["-"]),
+        ("vllm bench serve --save-result --result-dir out --result-filename a.json", ["out/a.json"]),
+        ("/opt/bin/vllm bench serve --model m --save-result", ["-"]),
+        ("python benchmarks/benchmark_serving.py --result-filename a.json", ["a.json"]),
+        ("vllm bench latency --output-json a.json", ["a.json"]),
+        ("vllm serve m", []),
+        ("guidellm benchmark --target http://h --output-path a.json", ["a.json"]),
+        ("trtllm-bench --model m throughput --report_json a.json", ["a.json"]),
+        ("aiperf profile --artifact-dir d", ["d/profile_export_aiperf.json", "d/profile_export_genai_perf.json"]),
+        (
+            "genai-perf profile --artifact-dir d --profile-export-file p.json",
+            ["d/p_genai_perf.json", "d/p_aiperf.json", "d/p.json"],
+        ),
+        ("genai-perf profile -m m", ["-"]),
+        ("/opt/llama.cpp/llama-bench -m m.gguf -o json", ["-"]),
+        ("mpirun -np 16 ./build/all_reduce_perf -b 8 -e 8G", ["-"]),
+        ("nvbandwidth -j", ["-"]),
     ],
 )
 def test_known_options(command: str, files: list[str]) -> None:
@@ -31,3 +51,8 @@ def test_known_options(command: str, files: list[str]) -> None:
 
 def test_an_option_that_any_program_has_is_a_guess() -> None:
     assert [candidate.guessed for candidate in result_files("hyperfine -o x --export-json y".split())] == [True, False]
+
+
+def test_what_a_client_prints_is_a_guess_and_the_file_that_it_names_is_none() -> None:
+    assert result_files("llama-bench -o json".split()) == (Candidate("-", "auto", guessed=True),)
+    assert result_files("vllm bench serve --result-filename a".split()) == (Candidate("a", "auto"),)
