@@ -68,6 +68,11 @@ def _large_diff(place: Place) -> Ratio:
     return ratio_of([(pair["ours"] * 1000, pair["deepdiff"] * 1000) for pair in taken], "ms")
 
 
+def _server_log(place: Place) -> Ratio:
+    taken = [json.loads(output(place.python("-m", "benchmarks.server_log"))) for _ in range(max(2, place.pairs // 3))]
+    return ratio_of([(pair["ours"] * 1000, pair["grep"] * 1000) for pair in taken], "ms")
+
+
 def _libraries(place: Place) -> Ratio:
     if find_spec("pip") is None:
         raise UnfitError("this environment has no pip")
@@ -162,6 +167,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget("gpu-cpu", "GPU part, 8 GPUs, instant NVML: CPU time", "python -I -c 'import pynvml'", 1.6, _gpu_cpu),
     Budget("gpu-time", "the same: time", "python -I -c 'import pynvml'", 3, _gpu_time),
     Budget("large-diff", "two runs of 50,000 facts -> Changes", "DeepDiff on loaded dictionaries", 1 / 20, _large_diff),
+    Budget("server-log", "256 MiB of an SGLang server's log", "grep -c of its lines of decoding", 60, _server_log),
     Budget("libraries", "an environment of 500 distributions, read again", "python -m pip list", 1 / 10, _libraries),
     Budget("year-size", "a year of minutely snapshots of this quiet host", "", 200, _year_size),
     Budget("year-speed", "newest, list and diff after that year", "the same after a day", 1.5, _year_speed),

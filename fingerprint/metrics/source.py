@@ -39,7 +39,7 @@ class Source(NamedTuple):
         """The beginning, by which a format is told."""
         return next(self.chunks(HEAD), b"").decode("utf-8", "backslashreplace")
 
-    def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
+    def chunks(self, size: int = 1 << 18) -> Iterator[bytes]:
         """The content, however long it is, at most `size` bytes in turn. Raises NothingRead."""
         if self.held is not None:
             return (self.held[at : at + size] for at in range(0, len(self.held), size))
@@ -48,8 +48,11 @@ class Source(NamedTuple):
 
 def load(path: str, earlier: bytes = b"", begin: int = 0) -> Source:
     """Raises NothingRead where there is no regular file, or none that can be unpacked."""
+    is_packed = next(_read(path, HEAD), b"").startswith(_GZIP)
+    if not is_packed and os.path.getsize(path) > LARGEST:
+        return Source(path, None, earlier, begin)
     data = next(_read(path, LARGEST + 1), b"")
-    return Source(path, _unpacked(data, path), earlier, 0 if data.startswith(_GZIP) else begin)
+    return Source(path, _unpacked(data, path), earlier, 0 if is_packed else begin)
 
 
 def _chunks(path: str, size: int) -> Iterator[bytes]:

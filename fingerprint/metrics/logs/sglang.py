@@ -18,6 +18,7 @@ from fingerprint.metrics.source import Source
 CLIENT = "sglang-log"
 _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
 _RETRACTED = b"#retracted_reqs: "
+_PROMPTS = re.compile(rb"#new-token: (\d+), #cached-token: (\d+),(?:[^#]*|.*?)#running-req: (\d+)")
 _ALIKE = 10_000  # beginnings of lines that are held
 _RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d+)")
 _NAMES = (
@@ -82,19 +83,20 @@ class _Log:
     def _forget(self) -> None:
         self.decoded, self.prefilled = Table(), Table()
         self.decodes = self.prefills = self.retracted = 0
-        self.tokens = self.cached = 0.0
+        self.tokens = self.cached = 0
         self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
         self._beginnings: dict[bytes, tuple[_Rank, int, int]] = {}
 
     def take(self, line: Line, counts: bool) -> None:
         """counts: the run itself wrote it."""
-        if line.mark == _DECODE:
+        mark = line.mark
+        if mark == _DECODE:
             self._decode(line, counts)
-        elif line.mark == _PREFILL:
+        elif mark == _PREFILL:
             self._prefill(line, counts)
-        elif line.mark == _RETRACTED:
+        elif mark == _RETRACTED:
             self.retracted += int(line.number(_RETRACTED) or 0) if counts else 0
-        elif line.mark == _READY or self.starts.begins(line.text):
+        elif mark == _READY or self.starts.begins(line.text):
             self._forget()  # before it is ready a server asks itself for a few tokens
 
     def _decode(self, line: Line, counts: bool) -> None:
@@ -128,19 +130,19 @@ class _Log:
         return self._beginnings[key]
 
     def _prefill(self, line: Line, counts: bool) -> None:
-        running, tokens = line.number(b"#running-req: "), line.number(b"#new-token: ")
-        if running is None or tokens is None:
+        found = _PROMPTS.search(line.text, line.of)
+        if found is None:
             return
+        tokens, cached, running = map(int, found.groups())
         rank = self._ranks[_origin(line)]
-        rank.streams = rank.streams if running else 0
         steady = rank.prefilled and running > 0
-        rank.prefilled = True
+        rank.streams, rank.prefilled = rank.streams if running else 0, True
         self.starts.served()
         if not counts:
             return
         self.prefills += 1
         self.tokens += tokens
-        self.cached += line.number(b"#cached-token: ") or 0.0
+        self.cached += cached
         if steady and self.prefilled.wants(1, self.prefills):
             self.prefilled.add(1, self.prefills, {"prefill_throughput": line.number(b"input throughput (token/s): ")})
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fingerprint.metrics.metric import Better, Metric
 from fingerprint.metrics.values import condensed
 
-LIMIT = 1 << 14  # rows that are held
+LIMIT = 1 << 13  # rows that are held
 _SIZES = (1, 2, 3, 4, *(size << doubled for doubled in range(1, 24) for size in (3, 4)))
 
 
