@@ -9,7 +9,7 @@ import msgspec
 from fingerprint.metrics.clients import PRINTED, RECORDED, WHOLE, pyperf
 from fingerprint.metrics.clients.printed import printed_text
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs import LOGS
+from fingerprint.metrics.logs import LOGS, LogFormat, named
 from fingerprint.metrics.logs import recognise as recognise_log
 from fingerprint.metrics.results import FORMATS
 from fingerprint.metrics.source import Source, document, documents, is_of_lines, unpacked
@@ -24,7 +24,7 @@ class Recognised(NamedTuple):
 
 def read(source: Source, reader: str = "auto") -> Found:
     """What a client's result tells, by the reader that was named or by that which recognises it. Raises NothingRead."""
-    chosen = (_of_log(source) if reader in LOGS else None) or recognise(source)
+    chosen = recognise(source) if reader not in LOGS else _named(source, reader)
     if chosen is None or reader not in ("auto", chosen.client):
         raise NothingRead(_not_of(reader, source, chosen))
     try:
@@ -43,12 +43,21 @@ def recognise(source: Source) -> Recognised | None:
 
     A client may print what its engine logs, so a log is the last that it can be; what is too large for a result is one.
     """
-    return (None if source.held is None else _of_client(source)) or _of_log(source)
+    return (None if source.held is None else _of_client(source)) or _of_log(source, recognise_log(source.head))
 
 
-def _of_log(source: Source) -> Recognised | None:
-    chosen = recognise_log(source.head)
+def _named(source: Source, reader: str) -> Recognised | None:
+    """What begins like no log may still be one: an engine may write much before it tells of itself."""
+    found = _of_log(source, recognise_log(source.head)) or recognise(source)
+    return found or _of_log(source, None if _is_json(source) else named(reader))
+
+
+def _of_log(source: Source, chosen: LogFormat | None) -> Recognised | None:
     return Recognised(chosen.CLIENT, lambda: chosen.read(source)) if chosen else None
+
+
+def _is_json(source: Source) -> bool:
+    return _JSON.match(source.head.encode()) is not None
 
 
 def _of_client(source: Source) -> Recognised | None:
@@ -56,7 +65,7 @@ def _of_client(source: Source) -> Recognised | None:
         return _of_lines(source) if is_of_lines(source) else _of_document(source)
     except NothingRead as error:
         text = printed_text(source.data[source.begin :])
-        if (chosen := _of_text(text)) or not _JSON.match(source.data):
+        if (chosen := _of_text(text)) or not _is_json(source):
             return chosen
         raise NothingRead(f"{error}, so it was not recognised") from None
 
@@ -108,7 +117,7 @@ def _not_of(reader: str, source: Source, chosen: Recognised | None) -> str:
     if chosen is not None:
         what, of = ("", "for") if chosen.client in LOGS else ("a result ", "of")
         return f"{name} is {what}{of} {chosen.client}, not {of} {reader}; say {chosen.client}:{name} or auto:{name}"
-    known = reader if reader != "auto" else f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-    is_json = _JSON.match(source.head.encode())
-    other = f"a value of other JSON, say json:{name}#PATH" if is_json else "other text, regex:PATTERN"
+    logs = f", nor as a log for {', '.join(LOGS[:-1])} or {LOGS[-1]}"
+    known = reader if reader != "auto" else f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}{logs}"
+    other = f"a value of other JSON, say json:{name}#PATH" if _is_json(source) else "other text, regex:PATTERN"
     return f"{name} was not recognised as a result of {known}; to read {other}"

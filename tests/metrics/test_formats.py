@@ -6,6 +6,7 @@ import pytest
 
 from fingerprint.metrics import formats
 from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.logs import LOGS
 from fingerprint.metrics.results import FORMATS
 from fingerprint.metrics.source import Source
 from tests.metrics.results import FILES, by_name, content, read, read_content
@@ -44,7 +45,8 @@ def test_other_json_is_not_recognised_in_one_sentence(document: Any) -> None:
     with pytest.raises(NothingRead) as caught:
         read_content(document)
     assert str(caught.value) == (
-        f"out.json was not recognised as a result of {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; to read "
+        f"out.json was not recognised as a result of {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, "
+        f"nor as a log for {', '.join(LOGS[:-1])} or {LOGS[-1]}; to read "
         + (
             "a value of other JSON, say json:out.json#PATH"
             if isinstance(document, dict)

@@ -23,6 +23,11 @@ def recognise(head: str) -> LogFormat | None:
     return next((it for it in _formats() if it.recognises(head)), None)
 
 
+def named(reader: str) -> LogFormat:
+    """The format that one of LOGS reads."""
+    return next(it for it in _formats() if reader == it.CLIENT)
+
+
 def _formats() -> "tuple[LogFormat, ...]":
     from fingerprint.metrics.logs import llama_cpp, prometheus, sglang, tensorrt_llm, vllm
 
