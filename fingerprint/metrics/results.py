@@ -19,28 +19,31 @@ _OPTIONS = {
 }
 # pyperf's options are those of a hundred programs, and the program is the user's own script.
 _GUESSED = {"-o": _PYPERF, "--output": _PYPERF, "--append": _PYPERF}
-# Clients of servers and engines, by what their arguments hold, and the options that name a result file of theirs.
-_CLIENTS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("sglang.bench_serving", "bench_serving.py"), ("--output-file",)),
-    (("sglang.bench_one_batch", "bench_one_batch.py"), ("--result-filename",)),
-    (("sglang.bench_one_batch_server", "bench_one_batch_server.py"), ("--result-filename",)),
-    (("sglang.bench_offline_throughput", "bench_offline_throughput.py"), ("--result-filename",)),
-    (("vllm bench serve", "benchmark_serving.py", "benchmark_serving"), ("--result-filename",)),
-    (("vllm bench latency", "benchmark_latency.py"), ("--output-json",)),
-    (("vllm bench throughput", "benchmark_throughput.py"), ("--output-json",)),
-    (("guidellm",), ("--output-path", "--outputs")),
-    (("trtllm-bench",), ("--report_json",)),
-    (("genai-perf", "aiperf"), ()),
-    (("llama-bench", "nvbandwidth"), ()),
-    (
-        tuple(
-            f"{name}_perf"
-            for name in (
-                "all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv", "gather",
-                "scatter", "hypercube",
-            )
-        ),
-        (),
+_GUIDELLM = "--output-path"
+# Clients of servers and engines by how they are called, and the option that names a result file of theirs.
+_CLIENTS: tuple[tuple[str, str], ...] = (
+    ("sglang.bench_serving", "--output-file"),
+    ("sglang.benchmark.serving", "--output-file"),
+    ("bench_serving.py", "--output-file"),
+    *(
+        (called, "--result-filename")
+        for name in ("one_batch", "one_batch_server", "offline_throughput")
+        for called in (f"sglang.bench_{name}", f"sglang.benchmark.{name}", f"bench_{name}.py")
+    ),
+    ("vllm bench serve", "--result-filename"),
+    ("benchmark_serving.py", "--result-filename"),
+    *(
+        (called, "--output-json")
+        for name in ("latency", "throughput")
+        for called in (f"vllm bench {name}", f"benchmark_{name}.py")
+    ),
+    ("guidellm", _GUIDELLM),
+    ("trtllm-bench", "--report_json"),
+    *((name, "") for name in ("genai-perf", "aiperf", "llama-bench", "nvbandwidth")),
+    *(
+        (f"{name}_perf", "")
+        for name in ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv",
+                     "gather", "scatter", "hypercube")
     ),
 )  # fmt: skip
 _ARTIFACTS = ("--artifact-dir", "--output-artifact-dir")
@@ -65,29 +68,35 @@ def result_files(argv: Sequence[str]) -> tuple[Candidate, ...]:
     """In the order of the arguments, each file once. Those of a shell's text (`sh -c`) are not seen. A client that
     names no file is read by what it prints."""
     named = [it for it in _candidates(argv) if it.file not in ("", "-")]
-    options = _client(argv)
-    if options is not None:
-        own = list(_own(argv, options))
+    option = _client(argv)
+    if option is not None:
+        own = list(_own(argv, option))
         named = [it for it in named if not it.guessed and it.file not in {one.file for one in own}] + own
         named = named or [Candidate(OUTPUT, "auto", guessed=True)]
     return tuple({candidate.file: candidate for candidate in named}.values())
 
 
-def _client(argv: Sequence[str]) -> "tuple[str, ...] | None":
-    """The options of the client that is started; None where it is none."""
-    words = [word.rpartition("/")[2] for word in argv]
-    text = f" {' '.join(words)} "
-    return next((options for names, options in _CLIENTS if any(f" {name} " in text for name in names)), None)
+def _client(argv: Sequence[str]) -> str | None:
+    """The option of the client that is started, empty where it has none; None where it is none."""
+    text = f" {' '.join(word.rpartition('/')[2] for word in argv)} "
+    return next((option for called, option in _CLIENTS if f" {called} " in text), None)
 
 
-def _own(argv: Sequence[str], options: Sequence[str]) -> Iterator[Candidate]:
+def _own(argv: Sequence[str], option: str) -> Iterator[Candidate]:
     told = dict(_told(argv))
-    folder = told.get("--result-dir", "")
-    for option in options:
-        if file := told.get(option):
-            yield Candidate(os.path.join(folder, file), "auto")
-    if artifacts := next((told[option] for option in _ARTIFACTS if told.get(option)), ""):
+    if option == _GUIDELLM:
+        yield _of_guidellm(told)
+    elif file := told.get(option):
+        yield Candidate(os.path.join(told.get("--result-dir", ""), file), "auto")
+    if artifacts := next((told[name] for name in _ARTIFACTS if told.get(name)), ""):
         yield from (Candidate(os.path.join(artifacts, name), "auto", guessed=True) for name in _exports(told))
+
+
+def _of_guidellm(told: "dict[str, str]") -> Candidate:
+    """A folder may be named, or `--output kind=json,path=FILE`; without any it is in the working directory."""
+    file = told.get(_GUIDELLM) or told.get("--output-dir") or told.get("--output", "").partition("path=")[2]
+    path = file if file.endswith(".json") else os.path.join(file, "benchmarks.json")
+    return Candidate(path, "auto", guessed=not file)
 
 
 def _exports(told: "dict[str, str]") -> Sequence[str]:

@@ -25,6 +25,8 @@ from fingerprint.metrics.results import Candidate, result_files
         ("sleep 1", []),
         ("python -m sglang.bench_serving --backend sglang --output-file a.jsonl", ["a.jsonl"]),
         ("python3 -m sglang.bench_serving --backend sglang", ["-"]),
+        ("python3 -m sglang.benchmark.serving --output-file a.jsonl", ["a.jsonl"]),
+        ("python3 -m sglang.benchmark.one_batch_server --result-filename a.jsonl", ["a.jsonl"]),
         ("python -m sglang.bench_one_batch --result-filename=a.jsonl", ["a.jsonl"]),
         ("python -m sglang.bench_offline_throughput --num-prompts 10", ["-"]),
         ("vllm bench serve --save-result --result-dir out --result-filename a.json", ["out/a.json"]),
@@ -33,6 +35,9 @@ from fingerprint.metrics.results import Candidate, result_files
         ("vllm bench latency --output-json a.json", ["a.json"]),
         ("vllm serve m", []),
         ("guidellm benchmark --target http://h --output-path a.json", ["a.json"]),
+        ("guidellm benchmark --output-path out", ["out/benchmarks.json"]),
+        ("guidellm run --output kind=json,path=a.json", ["a.json"]),
+        ("guidellm benchmark --target http://h", ["benchmarks.json"]),
         ("trtllm-bench --model m throughput --report_json a.json", ["a.json"]),
         ("aiperf profile --artifact-dir d", ["d/profile_export_aiperf.json", "d/profile_export_genai_perf.json"]),
         (

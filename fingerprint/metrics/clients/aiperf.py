@@ -11,7 +11,9 @@ CLIENT = "aiperf"
 
 
 def recognises(record: Any) -> bool:
-    return _is_request(record) or (genai_perf.recognises(record) and "loadgen" in record["input_config"])
+    return _is_request(record) or (
+        genai_perf.recognises(record) and ("aiperf_version" in record or "loadgen" in record["input_config"])
+    )
 
 
 def read(records: Sequence[Mapping[str, Any]]) -> Found:

@@ -60,14 +60,14 @@ NUMBERS: Mapping[str, Word] = {
 }
 # What was asked for, in all of them; whatever else they write was measured, or is of no matter to the server.
 _ASKED = (
-    "backend", "endpoint_type", "model", "model_id", "served_model_name", "dataset_name", "dataset_path", "num_prompts",
-    "request_rate", "burstiness", "max_concurrency", "input_len", "output_len", "random_input_len", "random_output_len",
-    "random_range_ratio", "random_prefix_len", "sharegpt_output_len", "sharegpt_context_len", "fixed_output_len",
-    "seed", "disable_ignore_eos", "ignore_eos", "disable_stream", "apply_chat_template", "lora_name", "warmup_requests",
-    "num_warmups", "flush_cache", "temperature", "top_p", "top_k", "prefix_len", "gsp_num_groups",
-    "gsp_prompts_per_group", "gsp_system_prompt_len", "gsp_question_len", "gsp_output_len", "ramp_up_strategy",
-    "ramp_up_start_rps", "ramp_up_end_rps", "hw", "conc", "framework", "precision", "tp", "ep", "dp_attention", "isl",
-    "osl", "spec_decoding", "disagg", "is_multinode", "image", "routing_strategy",
+    "tag", "backend", "endpoint_type", "model", "model_id", "served_model_name", "dataset_name", "dataset_path",
+    "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len", "random_input_len",
+    "random_output_len", "random_range_ratio", "random_prefix_len", "sharegpt_output_len", "sharegpt_context_len",
+    "fixed_output_len", "seed", "disable_ignore_eos", "ignore_eos", "disable_stream", "apply_chat_template",
+    "lora_name", "warmup_requests", "num_warmups", "flush_cache", "temperature", "top_p", "top_k", "prefix_len",
+    "gsp_num_groups", "gsp_prompts_per_group", "gsp_system_prompt_len", "gsp_question_len", "gsp_output_len",
+    "ramp_up_strategy", "ramp_up_start_rps", "ramp_up_end_rps", "hw", "conc", "framework", "precision", "tp", "ep",
+    "dp_attention", "isl", "osl", "spec_decoding", "disagg", "is_multinode", "image", "routing_strategy",
 )  # fmt: skip
 _RENAMED = {"model_id": "model", "conc": "max_concurrency", "isl": "input_len", "osl": "output_len"}
 

@@ -26,6 +26,7 @@ _NUMBERS: Mapping[str, Word] = {
     "last_ttft": Word("last_ttft", "s", "lower"),
     "input_throughput": Word("input_throughput", "tok/s"),
     "output_throughput": Word("output_throughput", "tok/s"),
+    "steady_state_output_throughput": Word("steady_state_output_throughput", "tok/s"),
     "last_gen_throughput": Word("last_decode_throughput", "tok/s"),
     "acc_length": Word("accept_length", "tok", "higher"),
     "cache_hit_rate": Word("cache_hit_rate", "", "higher"),
