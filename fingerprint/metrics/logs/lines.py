@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fingerprint.metrics.source import Source
 
 LONGEST = 1 << 20  # bytes of a line; what is longer is taken for several
-_NUMBER = re.compile(rb" *(-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)(?![\w.]*\d)")
+_NUMBER = re.compile(rb" *(\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?)(?![\w.]*\d)")
 _WORD = re.compile(rb" *([^\s,]+)")
 
 
@@ -20,7 +20,7 @@ class Line(NamedTuple):
     at: int
 
     def number(self, key: bytes) -> float | None:
-        """What stands behind the key, of `12 %` the 12; None where that is no number, as `nan`."""
+        """What stands behind the key, of `12 %` the 12; None where that is no number, as `nan`, or below 0."""
         begin = self.text.find(key)
         found = _NUMBER.match(self.text, begin + len(key)) if begin >= 0 else None
         return float(found[1]) if found else None

@@ -15,6 +15,7 @@ from fingerprint.metrics.source import Source
 
 CLIENT = "llama-cpp-log"
 _TIME, _DRAFTS, _BEGUN, _ENDED = b"eval time =", b"draft acceptance", b"processing task", b"stop processing"
+_AT_ONCE = 1000  # requests
 _STARTS = (b"build: ", b"build = ", b"loading model")
 _COLUMNS = (
     Column("generation_throughput", "tok/s", "higher"),
@@ -26,9 +27,11 @@ _COLUMNS = (
     Column("prompt_tokens", "tokens", "unknown"),
     Column("tokens", "tokens", "unknown"),
 )
-_TIMING = re.compile(rb"(?P<prompt>prompt )?eval time = *(?P<ms>[\d.]+) ms / *(?P<count>\d+) (?:tokens|runs)")
-_ACCEPTED = re.compile(rb"\( *(?P<accepted>\d+) accepted / *(?P<drafted>\d+) generated\)")
-_LENGTH = re.compile(rb"mean (?:acceptance length|len) = *([\d.]+)")
+_TIMING = re.compile(
+    rb"(?P<prompt>prompt )?eval time = *(?P<ms>\d{1,12}(?:\.\d+)?) ms / *(?P<count>\d{1,12}) (?:tokens|runs)"
+)
+_ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
+_LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)")
 _TASK = re.compile(rb"task +(\d+) ")
 _BUILD = re.compile(rb"^[^|]{0,60}\bbuild(?:: | = )(\d+ \([0-9a-f]+\))")
 _MODEL = re.compile(rb"(?:loading|load) model '([^']+)'")
@@ -117,6 +120,8 @@ class _Log:
         if line.mark == _ENDED:
             self._most.pop(task[1], None)
             return
+        if len(self._most) > _AT_ONCE:  # their ends were not told
+            self._most.clear()
         self._most[task[1]] = 0
         self._most = {it: max(most, len(self._most)) for it, most in self._most.items()}
 

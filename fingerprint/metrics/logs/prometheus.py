@@ -19,6 +19,7 @@ from fingerprint.metrics.source import Source
 CLIENT = "prometheus"
 _ENGINES = ("vllm:", "sglang:", "llamacpp:")
 _SAMPLE = re.compile(r"^(?:vllm|sglang|llamacpp):\w+(?:\{[^\n]*\})? [\d.]", re.MULTILINE)
+_MOST = 1e18
 _QUANTILES = (50, 90, 99)
 
 # A histogram is a mean, and quantiles within its buckets.
@@ -115,15 +116,20 @@ def _scrapes(data: bytes) -> list[Scrape]:
             seen.add(family.name)
             for sample in family.samples:
                 engine, _, name = sample.name.partition(":")
-                if f"{engine}:" in _ENGINES and not _is_nan(sample.value):
+                if f"{engine}:" in _ENGINES and _is_value(sample.name, sample.value):
                     scrapes[-1].setdefault(name, []).append(Reading(sample.labels, sample.value))
     except ValueError as error:
         raise NothingRead(f"it is no text of Prometheus: {error}") from None
     return [scrape for scrape in scrapes if scrape]
 
 
-def _is_nan(value: float) -> bool:
-    return value != value  # noqa: PLR0124
+def _is_value(name: str, value: float) -> bool:
+    """NaN stands for what was not measured yet. Raises NothingRead for what nothing can measure."""
+    if value != value:  # noqa: PLR0124
+        return False
+    if not 0 <= value < _MOST:
+        raise NothingRead(f"{name} has a value that no engine measures")
+    return True
 
 
 def _total(scrape: Scrape, name: str) -> float:

@@ -18,9 +18,12 @@ from fingerprint.metrics.source import Source
 CLIENT = "sglang-log"
 _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
 _RETRACTED = b"#retracted_reqs: "
-_PROMPTS = re.compile(rb"#new-token: (\d+), #cached-token: (\d+),(?:[^#]*|.*?)#running-req: (\d+)")
 _ALIKE = 10_000  # beginnings of lines that are held
-_RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d+)")
+_RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d{1,9})\b")
+_PROMPTS = re.compile(
+    rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9}),(?:[^#]*|.*?)#running-req: (\d{1,9})\b",
+)
+_RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
 _NAMES = (
     "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "quantization", "kv_cache_dtype", "attention_backend",
     "decode_attention_backend", "prefill_attention_backend", "speculative_algorithm", "speculative_draft_model_path",
@@ -85,6 +88,7 @@ class _Log:
         self.decodes = self.prefills = self.retracted = 0
         self.tokens = self.cached = 0
         self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
+        self._writers: dict[bytes, _Rank] = {}
         self._beginnings: dict[bytes, tuple[_Rank, int, int]] = {}
 
     def take(self, line: Line, counts: bool) -> None:
@@ -126,15 +130,24 @@ class _Log:
             running = int(found[1])
             if len(self._beginnings) > _ALIKE:
                 self._beginnings.clear()
-            self._beginnings[key] = (self._ranks[_origin(line)], size_class(running), running)
+            self._beginnings[key] = (self._rank(line), size_class(running), running)
         return self._beginnings[key]
+
+    def _rank(self, line: Line) -> _Rank:
+        """That which wrote the line, by what stands between its time and the mark: ` DP0 TP0] `, `[gpu=0] `."""
+        key = line.text[max(0, line.text.rfind(b":", 0, line.of)) : line.of]
+        if key not in self._writers:
+            if len(self._writers) > _ALIKE:
+                self._writers.clear()
+            self._writers[key] = self._ranks[b" ".join(_RANK.findall(key))]
+        return self._writers[key]
 
     def _prefill(self, line: Line, counts: bool) -> None:
         found = _PROMPTS.search(line.text, line.of)
         if found is None:
             return
         tokens, cached, running = map(int, found.groups())
-        rank = self._ranks[_origin(line)]
+        rank = self._rank(line)
         steady = rank.prefilled and running > 0
         rank.streams, rank.prefilled = rank.streams if running else 0, True
         self.starts.served()
@@ -172,15 +185,9 @@ class _Log:
         if streams:
             told.append(
                 f"{source.name}: {self.decoded.counted[streams]} of {self.decodes} decode lines count, those of a "
-                f"time in which {requests_in_words(streams)} ran throughout"
+                f"time in which {requests_in_words(streams)} ran throughout{self.decoded.kept}"
             )
         return told
-
-
-def _origin(line: Line) -> bytes:
-    """` DP0 TP0] `, `[gpu=0] `: what stands behind the time."""
-    time = line.text.rfind(b":", 0, line.of)
-    return line.text[time + 3 if time >= 0 else 0 : line.of]
 
 
 def _values(line: Line, running: float) -> dict[str, float | None]:

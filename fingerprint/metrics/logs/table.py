@@ -70,6 +70,11 @@ class Table:
         self._held = sum(map(len, self._rows.values()))
 
     @property
+    def kept(self) -> str:
+        """What a sentence on how many readings count ends with."""
+        return f"; one in {self.stride} of them is kept" if self.stride > 1 else ""
+
+    @property
     def streams(self) -> int:
         """Which most rows are of; 0 where there are none."""
         return max(self.counted, key=lambda streams: (self.counted[streams], -streams), default=0)

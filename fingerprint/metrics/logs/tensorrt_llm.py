@@ -92,7 +92,7 @@ class _Log:
         if streams := self.table.streams:
             told.append(
                 f"{source.name}: {self.table.counted[streams]} of {self.steps} steps count, those of "
-                f"{requests_in_words(streams)} and no prompt"
+                f"{requests_in_words(streams)} and no prompt{self.table.kept}"
             )
         return told
 

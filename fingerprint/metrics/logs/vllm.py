@@ -192,7 +192,7 @@ class _Log:
         if streams := self.engines.streams:
             told.append(
                 f"{source.name}: {self.engines.counted[streams]} of {self.busy} lines of a busy engine count, those of "
-                f"a time that began and ended with {requests_in_words(streams)}"
+                f"a time that began and ended with {requests_in_words(streams)}{self.engines.kept}"
             )
         return told
 

@@ -62,7 +62,10 @@ def test_of_many_lines_a_bounded_number_is_held(monkeypatch: pytest.MonkeyPatch)
     assert len(told.samples) <= 500
     assert peak < 8e6
     assert found.remarks == (
-        "log: 10099 of 10100 decode lines count, those of a time in which 1 request ran throughout",
+        (
+            "log: 10099 of 10100 decode lines count, those of a time in which 1 request ran throughout; one in 32 of "
+            "them is kept"
+        ),
     )
 
 
