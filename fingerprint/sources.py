@@ -19,13 +19,18 @@ LOOKED_AT: Mapping[str, str] = {
     f"{_CPU}/intel_uncore_frequency": f"ls {_CPU}/intel_uncore_frequency",
     f"{_CPU}/cpuN/cache": f"ls {_CPU}/cpu0/cache",
     f"{_CPU}/cpuN/cpuidle": f"ls {_CPU}/cpu0/cpuidle",
+    "/sys/class/net": "ls -l /sys/class/net",
+    "/sys/class/infiniband": "ls -l /sys/class/infiniband",
+    "/sys/kernel/mm/memory_peers": "ls /sys/kernel/mm/memory_peers",
+    "/dev/infiniband": "ls -l /dev/infiniband",
     f"{_CPU}/vulnerabilities": f"grep -r . {_CPU}/vulnerabilities",
 }
+_COMMANDS = ("ethtool ", "ip ", "dcb ")
 
 
 def looked_at(source: str) -> str | None:
     """The command for a fact's source: `PLACE`, `PLACE, what its lines hold` or `PLACE; a remark`. None where the place
-    has no command of its own."""
+    has no command of its own; `COMMAND; a remark` is one itself."""
     place, comma, held = source.partition("; ")[0].partition(", ")
-    command = LOOKED_AT.get(place)
+    command = place if place.startswith(_COMMANDS) else LOOKED_AT.get(place)
     return f"{command} | grep -F {quote(held)}" if command and comma else command

@@ -58,10 +58,12 @@ def _renamed(path: FactPath, keys: Mapping[str, str]) -> str:
 
 
 def on_item(glob: str, key: str) -> str:
-    """The path of what a glob names on one item of a collection, or what is left of the glob; the glob itself where
-    there is no item."""
-    item = str(FactPath((key,)))
-    return "/".join(item if part == "*" else part for part in glob.split("/")) if key else glob
+    """The path of what a glob names on one item of a collection, or what is left of the glob, as where there are
+    collections within; the glob itself where there is no item."""
+    parts = glob.split("/")
+    if key and "*" in parts:
+        parts[parts.index("*")] = str(FactPath((key,)))
+    return "/".join(parts)
 
 
 def bulk(distribution: Distribution) -> tuple[float, float]:

@@ -77,6 +77,11 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "huge pages": ("memory/transparent_hugepage/enabled", "memory/hugepages/*/nr_hugepages"),
     },
     "numa": {"nodes": ("numa/online", "numa/nodes/*/cpus", "numa/nodes/*/size")},
+    "network": {
+        "speeds": ("network/interfaces/*/speed", "network/rdma/*/ports/*/rate"),
+        "MTU": ("network/interfaces/*/mtu",),
+        "peer memory": ("network/peer_memory/module", "network/peer_memory/registered"),
+    },
 }
 """By area, what a reader would ask for first; a theme is told where all of it that was seen was equal."""
 

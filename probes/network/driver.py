@@ -1,13 +1,18 @@
 """How a driver has set its card, as ethtool(8) shows it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from probes.kit.facts import Gap, Map, Section, Seen, config, state, then
 from probes.kit.host import Host
+from probes.network.found import NET
 
 S = TypeVar("S", bound=Section)
+Told = Mapping[str, "int | str"]
+Ask = Callable[[str], Seen[Told]]
+"""What is asked of one card's driver, by a word of kit/ethtool.py."""
 FEATURES = (
     "rx-checksum", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-ip-generic", "tx-scatter-gather",
     "tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation", "tx-generic-segmentation", "tx-gso-partial",
@@ -27,7 +32,7 @@ MOST = 256
 
 
 def _ring(why: str, name: str, **more: Any) -> Any:
-    return config(why, f"ethtool -g: ETHTOOL_GRINGPARAM.{name}", "packets", **more)
+    return config(why, f"ethtool -g CARD; ETHTOOL_GRINGPARAM.{name}", "packets", **more)
 
 
 class Rings(Section):
@@ -48,7 +53,7 @@ class Rings(Section):
 
 
 def _queues(why: str, name: str, **more: Any) -> Any:
-    return config(why, f"ethtool -l: ETHTOOL_GCHANNELS.{name}", "queues", **more)
+    return config(why, f"ethtool -l CARD; ETHTOOL_GCHANNELS.{name}", "queues", **more)
 
 
 class Channels(Section):
@@ -65,7 +70,7 @@ class Channels(Section):
 
 
 def _coalesced(why: str, name: str, unit: str, **more: Any) -> Any:
-    return config(why, f"ethtool -c: ETHTOOL_GCOALESCE.{name}", unit, **more)
+    return config(why, f"ethtool -c CARD; ETHTOOL_GCOALESCE.{name}", unit, **more)
 
 
 class Coalesce(Section):
@@ -105,7 +110,10 @@ class Coalesce(Section):
 
 def _paused(why: str, name: str) -> Any:
     return state(
-        why, f"ethtool -a: ETHTOOL_GPAUSEPARAM.{name}", settled="always", follows=("network/interfaces/*/operstate",)
+        why,
+        f"ethtool -a CARD; ETHTOOL_GPAUSEPARAM.{name}",
+        settled="always",
+        follows=("network/interfaces/*/operstate",),
     )
 
 
@@ -117,9 +125,6 @@ class Pause(Section):
     tx: Seen[bool] = _paused("This card may stop the switch instead of losing packets", "tx_pause")
 
 
-Told = Mapping[str, "int | str"]
-
-
 def _section(cls: type[S], told: Seen[Told], flags: tuple[str, ...] = ()) -> S:
     return cls(**{name: _value(told, name, is_flag=name in flags) for name in cls.__facts__})
 
@@ -128,35 +133,40 @@ def _value(told: Seen[Told], name: str, *, is_flag: bool) -> Seen[Any]:
     return then(told, lambda it: bool(it[name]) if is_flag else it[name])
 
 
-def read_rings(host: Host, name: str) -> Rings:
-    return _section(Rings, host.ethtool(name, "rings"))
+def asking(host: Host, name: str) -> Ask:
+    """Asks the driver of one card. One that sleeps would be woken by any question."""
+    status = host.line(f"{NET}/{name}/device/power/runtime_status")
+    asleep = Gap("asleep", "a question to its driver would wake it")
+    return (lambda _: asleep) if status == "suspended" else partial(host.ethtool, name)
 
 
-def read_channels(host: Host, name: str) -> Channels:
-    return _section(Channels, host.ethtool(name, "channels"))
+def read_rings(ask: Ask) -> Rings:
+    return _section(Rings, ask("rings"))
 
 
-def read_coalesce(host: Host, name: str) -> Coalesce:
-    return _section(Coalesce, host.ethtool(name, "coalesce"), ("adaptive_rx", "adaptive_tx"))
+def read_channels(ask: Ask) -> Channels:
+    return _section(Channels, ask("channels"))
 
 
-def read_pause(host: Host, name: str) -> Pause:
-    return _section(Pause, host.ethtool(name, "pause"), ("autoneg", "rx", "tx"))
+def read_coalesce(ask: Ask) -> Coalesce:
+    return _section(Coalesce, ask("coalesce"), ("adaptive_rx", "adaptive_tx"))
 
 
-def offloads_of(host: Host, name: str) -> Seen[Map[Seen[bool]]]:
-    told = host.ethtool(name, "features")
-    return then(told, lambda it: Map({feature: bool(it[feature]) for feature in FEATURES if feature in it}))
+def read_pause(ask: Ask) -> Pause:
+    return _section(Pause, ask("pause"), ("autoneg", "rx", "tx"))
 
 
-def flags_of(host: Host, name: str) -> Seen[Map[Seen[bool]]]:
-    told = host.ethtool(name, "private_flags")
-    return then(told, lambda it: Map({flag: bool(on) for flag, on in it.items()}))
+def offloads_of(ask: Ask) -> Seen[Map[Seen[bool]]]:
+    return then(ask("features"), lambda it: Map({name: bool(it[name]) for name in FEATURES if name in it}))
 
 
-def hw_counters(host: Host, name: str) -> Seen[Map[Seen[int]]]:
+def flags_of(ask: Ask) -> Seen[Map[Seen[bool]]]:
+    return then(ask("private_flags"), lambda it: Map({flag: bool(on) for flag, on in it.items()}))
+
+
+def hw_counters(ask: Ask) -> Seen[Map[Seen[int]]]:
     """Of the whole card, not of each queue, and none that counts time."""
-    return then(host.ethtool(name, "statistics"), _of_trouble)
+    return then(ask("statistics"), _of_trouble)
 
 
 def _of_trouble(told: Told) -> Map[Seen[int]]:
@@ -164,8 +174,8 @@ def _of_trouble(told: Told) -> Map[Seen[int]]:
     return Map({name: int(told[name]) for name in names[:MOST]})
 
 
-def fec_of(host: Host, name: str) -> Seen[str]:
-    return then(host.ethtool(name, "fec"), lambda it: _fec(int(it["active"])))
+def fec_of(ask: Ask) -> Seen[str]:
+    return then(ask("fec"), lambda it: _fec(int(it["active"])))
 
 
 def _fec(active: int) -> Seen[str]:

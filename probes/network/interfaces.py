@@ -12,6 +12,7 @@ from probes.network.driver import (
     Coalesce,
     Pause,
     Rings,
+    asking,
     fec_of,
     flags_of,
     hw_counters,
@@ -63,7 +64,7 @@ class Interface(Section):
     )
     fec: Seen[str] = state(
         "Forward correction of errors adds some 100 ns a hop; none on a long cable loses packets",
-        "ethtool --show-fec: ETHTOOL_GFECPARAM.active_fec",
+        "ethtool --show-fec CARD; ETHTOOL_GFECPARAM.active_fec",
         settled="always",
         follows=_UP,
     )
@@ -97,16 +98,18 @@ class Interface(Section):
     )
     master: Seen[str] = config("The bond or bridge that it is a part of", f"{_AT}/master")
     lower: Seen[tuple[str, ...]] = config("The cards that it lies over", f"{_AT}/lower_*")
-    driver: Seen[str] = config("Which code moves its packets", "ethtool -i: ETHTOOL_GDRVINFO.driver", follows=_DRIVER)
+    driver: Seen[str] = config(
+        "Which code moves its packets", "ethtool -i CARD; ETHTOOL_GDRVINFO.driver", follows=_DRIVER
+    )
     driver_version: Seen[str] = config(
-        "A vendor's own build in place of the kernel's", "ethtool -i: ETHTOOL_GDRVINFO.version", follows=_DRIVER
+        "A vendor's own build in place of the kernel's", "ethtool -i CARD; ETHTOOL_GDRVINFO.version", follows=_DRIVER
     )
     firmware: Seen[str] = config(
-        "Congestion control, packet order and offloads run in it", "ethtool -i: ETHTOOL_GDRVINFO.fw_version"
+        "Congestion control, packet order and offloads run in it", "ethtool -i CARD; ETHTOOL_GDRVINFO.fw_version"
     )
     pci_address: Seen[str] = identity(
         "Its slot: how many lanes it has, and how near to which GPU",
-        f"{_AT}/device; of what lies on another bus, ethtool -i: ETHTOOL_GDRVINFO.bus_info",
+        f"{_AT}/device; of what lies on another bus, ETHTOOL_GDRVINFO.bus_info",
         context=True,
     )
     numa_node: Seen[int] = identity(
@@ -115,11 +118,11 @@ class Interface(Section):
     )
     offloads: Seen[Map[Seen[bool]]] = config(
         "What the card or the kernel does once for many packets: off, each packet costs the CPU again",
-        f"ethtool -k: ETHTOOL_GFEATURES, of these: {', '.join(FEATURES)}",
+        f"ethtool -k CARD; ETHTOOL_GFEATURES, of these: {', '.join(FEATURES)}",
     )
     private_flags: Seen[Map[Seen[bool]]] = config(
         "The driver's own switches: striding queues, compressed completions, extra statistics",
-        "ethtool --show-priv-flags: ETHTOOL_GPFLAGS",
+        "ethtool --show-priv-flags CARD; ETHTOOL_GPFLAGS",
     )
     rings: Rings = Rings()
     channels: Channels = Channels()
@@ -136,35 +139,36 @@ class Interface(Section):
     statistics: Statistics = Statistics()
     hw_counters: Seen[Map[Seen[int]]] = counter(
         "What the card dropped, paused or marked: rx_out_of_buffer, rx_discards_phy, rx_prio3_pause ...",
-        "ethtool -S: ETHTOOL_GSTATS, what tells of drops, errors, pauses and congestion",
+        "ethtool -S CARD; ETHTOOL_GSTATS, what tells of drops, errors, pauses and congestion",
         trouble=True,
     )
 
 
 def read_interface(host: Host, found: Found, name: str) -> Interface:
     folder = f"{NET}/{name}"
-    driver = host.ethtool(name, "driver")
+    ask = asking(host, name)
+    driver = ask("driver")
     slot = pci_address_of(host, folder, driver)
     return Interface(
         **_link(host, folder),
         **_settings(host, folder),
         **_driver(driver),
         kind=_kind(host, folder),
-        fec=fec_of(host, name),
+        fec=fec_of(ask),
         master=then(host.link(f"{folder}/master"), lambda path: path.rpartition("/")[2]),
         lower=found.beneath(name),
         pci_address=slot,
         numa_node=numa_node_of(host, slot),
-        offloads=offloads_of(host, name),
-        private_flags=flags_of(host, name),
-        rings=read_rings(host, name),
-        channels=read_channels(host, name),
-        coalesce=read_coalesce(host, name),
-        pause=read_pause(host, name),
+        offloads=offloads_of(ask),
+        private_flags=flags_of(ask),
+        rings=read_rings(ask),
+        channels=read_channels(ask),
+        coalesce=read_coalesce(ask),
+        pause=read_pause(ask),
         priorities=read_priorities(host, name),
         ecn=read_ecn(host, folder),
         statistics=read_each(Statistics, lambda source: read_statistics(host, folder, source)),
-        hw_counters=hw_counters(host, name),
+        hw_counters=hw_counters(ask),
     )
 
 

@@ -8,7 +8,7 @@ from probes.kit.knobs import read_each, sysctl
 
 CONF = "/proc/sys/net/ipv4/conf"
 ROUTES = "/proc/net/route"
-RULES = "ip rule: netlink, RTM_GETRULE"
+RULES = "ip rule; netlink, RTM_GETRULE"
 
 
 class AllInterfaces(Section):
@@ -31,12 +31,12 @@ def conf(name: str, why: str) -> Any:
 class Routes(Section):
     default_interface: Seen[str] = state(
         "Where clients, downloads and what NCCL begins with leave by, unless told otherwise",
-        f"{ROUTES}, destination 0",
+        f"ip -4 route show default; {ROUTES}",
         settled="always",
     )
     shared_subnets: Seen[tuple[str, ...]] = state(
         "Cards in one subnet: without rules by source all that is sent leaves by the first of them",
-        f"{ROUTES}, directly connected",
+        f"ip -4 route show scope link; {ROUTES}",
         settled="always",
         follows=("network/interfaces", "network/interfaces/*/operstate"),
     )
@@ -44,10 +44,10 @@ class Routes(Section):
     rules_ipv4_by_source: Seen[int] = config(
         "What makes each of several cards in one subnet send its own answers", f"{RULES}, with a source"
     )
-    rules_ipv6: Seen[int] = config("As those of IPv4, beside the kernel's own two", f"{RULES}, IPv6")
+    rules_ipv6: Seen[int] = config("As those of IPv4, beside the kernel's own two", "ip -6 rule; netlink, RTM_GETRULE")
     unsteered_subnets: Seen[tuple[str, ...]] = state(
         "Several cards in one subnet and no rule by source: one carries what all of them should",
-        f"{ROUTES} and {RULES}",
+        f"ip -4 route show scope link; {ROUTES}, and {RULES}",
         settled="always",
         follows=("network/routes/shared_subnets", "network/routes/rules_ipv4_by_source"),
     )

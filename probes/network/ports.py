@@ -242,8 +242,17 @@ def _pkeys(host: Host, folder: str) -> Seen[tuple[str, ...]]:
 
 def _counters(host: Host, folder: str) -> Iterator[tuple[str, Seen[int]]]:
     for name in Counters.__facts__:
-        count = host.number(f"{folder}/{name}")
+        count = then(host.line(f"{folder}/{name}"), _counted)
         yield name, then(count, lambda words: words * 4) if name.endswith("_data") else count
+
+
+def _counted(text: str) -> Seen[int]:
+    """`N/A (no PMA)` is what the kernel writes for a counter that the adapter does not keep."""
+    if text.startswith("N/A"):
+        return Gap("unsupported", text)
+    if not re.fullmatch("[0-9]{1,20}", text):
+        raise ValueError(f"no count: {text!r}")
+    return int(text)
 
 
 def _hw_counters(host: Host, folder: str) -> Mapping[str, Seen[Map[Seen[int]]]]:

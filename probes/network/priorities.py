@@ -5,28 +5,33 @@ from typing import Any
 from probes.kit.facts import Gap, Map, Section, Seen, counter, seen_or, state, then
 from probes.kit.host import Host
 
-_SOURCE = "dcb pfc show, dcb ets show: netlink, DCB_CMD_IEEE_GET"
+_PFC, _ETS = (f"dcb {what} show dev CARD; netlink, DCB_CMD_IEEE_GET" for what in ("pfc", "ets"))
 _PARTS = ("roce_np", "roce_rp")
 
 
-def _told(why: str, what: str) -> Any:
-    return state(why, f"{_SOURCE}, {what}", settled="always", follows=("network/interfaces/*/operstate",))
+def _told(why: str, source: str) -> Any:
+    return state(why, source, settled="always", follows=("network/interfaces/*/operstate",))
 
 
 class Priorities(Section):
     """Of IEEE 802.1Q, as the card has them in force; the switch's own side nothing on the host tells."""
 
     pfc: Seen[tuple[int, ...]] = _told(
-        "RoCE loses packets where its priority is not among these, and each loss sends a window again", "pfc_en"
+        "RoCE loses packets where its priority is not among these, and each loss sends a window again",
+        f"{_PFC}, pfc_en",
     )
-    prio_tc: Seen[tuple[int, ...]] = _told("The class of each priority: RoCE beside TCP in one class", "prio_tc")
-    bandwidth: Seen[tuple[int, ...]] = _told("What each class is granted when the link is full, in %", "tc_tx_bw")
+    prio_tc: Seen[tuple[int, ...]] = _told(
+        "The class of each priority: RoCE beside TCP in one class", f"{_ETS}, prio_tc"
+    )
+    bandwidth: Seen[tuple[int, ...]] = _told(
+        "What each class is granted when the link is full, in %", f"{_ETS}, tc_tx_bw"
+    )
     pfc_sent: Seen[int] = counter(
-        "Pauses that this card sent: the host took in too slowly what came", f"{_SOURCE}, requests", trouble=True
+        "Pauses that this card sent: the host took in too slowly what came", f"{_PFC}, requests", trouble=True
     )
     pfc_received: Seen[int] = counter(
         "Pauses that this card was sent: the network was full, or a receiver slow",
-        f"{_SOURCE}, indications",
+        f"{_PFC}, indications",
         trouble=True,
     )
 
@@ -39,7 +44,7 @@ def read_priorities(host: Host, name: str) -> Priorities:
 
     return Priorities(
         pfc=of("pfc"),
-        prio_tc=of("prio_tc"),
+        prio_tc=of(f"{_ETS}, prio_tc"),
         bandwidth=of("bandwidth"),
         pfc_sent=then(of("pfc_sent"), sum),
         pfc_received=then(of("pfc_received"), sum),

@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="interface-queues",
-        sees=(f"{CARD}/channels/*", f"{CARD}/rings/*", f"{CARD}/tx_queue_len"),
+        sees=(f"{CARD}/channels/*", f"{CARD}/rings/*"),
         moves=("network", "cpu time"),
         binds=CARRIED,
         shows=LOST,
@@ -106,6 +106,18 @@ RULES: tuple[Rule, ...] = (
         "Short rings overrun in bursts; long ones keep a small message behind large ones.",
         confirm="`ethtool -l CARD`, `ethtool -g CARD`; `mpstat -P ALL 1`: a core full of softirq; rx_missed_errors",
         sources=("https://docs.kernel.org/networking/scaling.html", ETHTOOL),
+    ),
+    Rule(
+        name="send-queue",
+        sees=(f"{CARD}/tx_queue_len",),
+        moves=("network",),
+        binds=(Condition(facts=f"{CARD}/statistics/tx_dropped", sign="grew", says="packets did not fit the queue"),),
+        usual=(1.0, 1.2),
+        beside=("kernel/sysctl/net/core/default_qdisc",),
+        why="How many packets wait in the kernel where the queue goes by number: a short one drops bursts, a long one "
+        "delays whatever comes behind them. fq, fq_codel and noqueue do not go by it.",
+        confirm="`tc -s qdisc show dev CARD`: dropped and backlog during the run",
+        sources=("https://man7.org/linux/man-pages/man8/tc-pfifo.8.html",),
     ),
     Rule(
         name="flow-control",

@@ -1,7 +1,9 @@
 """A made-up host: two cards joined to a bond under a bridge, a management card, and the pairs of two containers."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fingerprint.testing import Replay
@@ -102,6 +104,13 @@ def network(host: Host) -> Network:
     found = read("network", host)
     assert isinstance(found, Network)
     return found
+
+
+@cache
+def whole() -> Network:
+    """What is told of the machine as it is."""
+    with TemporaryDirectory() as root:
+        return network(machine(Path(root)))
 
 
 def items(collection: Any) -> Any:

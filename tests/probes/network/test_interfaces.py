@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from fingerprint.testing import Replay
 from probes.kit.facts import Gap
 from probes.network.driver import hw_counters
-from tests.probes.network.machine import NET, code, files, items, machine, network, staged
+from tests.probes.network.machine import NET, code, files, items, machine, network, staged, whole
 from tests.probes.tree import tree
 
 
-def test_hardware_and_what_lies_above_it_are_told_and_pairs_of_containers_counted(tmp_path: Path) -> None:
-    found = network(machine(tmp_path))
+def test_hardware_and_what_lies_above_it_are_told_and_pairs_of_containers_counted() -> None:
+    found = whole()
     assert sorted(items(found.interfaces)) == ["bond0", "br0", "enp1", "enp2", "lo", "mgmt"]
     assert found.virtual_interfaces == 2
     bridge = items(found.interfaces)["br0"]
@@ -28,8 +27,8 @@ def test_in_a_container_the_end_of_a_pair_is_the_card_that_matters(tmp_path: Pat
     assert (found.virtual_interfaces, found.routes.default_interface) == (1, "eth0")
 
 
-def test_a_card_is_told_with_its_link_its_slot_and_its_parameters(tmp_path: Path) -> None:
-    one = items(network(machine(tmp_path)).interfaces)["enp1"]
+def test_a_card_is_told_with_its_link_its_slot_and_its_parameters() -> None:
+    one = items(whole().interfaces)["enp1"]
     assert (one.kind, one.operstate, one.carrier, one.carrier_changes) == ("ethernet", "up", True, 3)
     assert (one.speed, one.duplex, one.mtu, one.tx_queue_len) == (200_000, "full", 4200, 1000)
     assert (one.pci_address, one.numa_node) == ("0000:17:00.0", 1)
@@ -72,8 +71,8 @@ def test_a_card_above_a_bus_of_its_own_has_the_slot_that_its_driver_tells() -> N
     assert (one.pci_address, one.driver, code(one.firmware)) == ("0000:00:03.0", "virtio_net", "unsupported")
 
 
-def test_a_bond_is_told_in_the_words_of_its_files(tmp_path: Path) -> None:
-    (bond,) = items(network(machine(tmp_path)).bonds).values()
+def test_a_bond_is_told_in_the_words_of_its_files() -> None:
+    (bond,) = items(whole().bonds).values()
     assert (bond.mode, bond.xmit_hash_policy, bond.lacp_rate) == ("802.3ad", "layer3+4", "fast")
     assert (bond.miimon, bond.slaves, bond.ports, bond.mii_status) == (100, ("enp1", "enp2"), 2, "up")
     assert code(bond.active_slave) == "unsupported"
@@ -126,8 +125,18 @@ def test_settings_of_the_driver_are_told_by_their_names() -> None:
     ],
 )
 def test_of_a_drivers_statistics_what_tells_of_trouble_of_the_whole_card_is_kept(name: str, is_told: bool) -> None:
-    found = hw_counters(Replay({("ethtool", "eth0 statistics"): {name: 7}}), "eth0")
+    found = hw_counters(lambda _: {name: 7})
     assert dict(items(found)) == ({name: 7} if is_told else {})
+
+
+def test_a_card_that_sleeps_is_not_woken() -> None:
+    answers: dict[tuple[str, str], Any] = {
+        ("text", f"{NET}/eth0/device/power/runtime_status"): "suspended\n",
+        ("text", f"{NET}/eth0/mtu"): "1500\n",
+        ("ethtool", "eth0 rings"): {"rx": 512},
+    }
+    one = items(network(staged(answers)).interfaces)["eth0"]
+    assert (one.mtu, code(one.rings.rx), code(one.driver), code(one.offloads)) == (1500, *["asleep"] * 3)
 
 
 def test_a_hundred_interfaces_of_containers_cost_one_listing_each(tmp_path: Path) -> None:

@@ -7,23 +7,24 @@ import pytest
 
 from probes.kit.facts import Gap, Map, Redacted
 from probes.network.ports import Port, megabits
-from tests.probes.network.machine import GID, NET, RDMA, code, items, machine, network
+from tests.probes.network.machine import GID, NET, RDMA, code, items, machine, network, whole
 from tests.probes.tree import tree
 
 PORT = f"{RDMA}/mlx5_0/ports/1"
 
 
-def port(root: Path, **more: str) -> Port:
-    """more: files of the port, `/` as `__`."""
-    host = machine(root, {f"{PORT}/{name.replace('__', '/')}": f"{text}\n" for name, text in more.items()})
-    (device,) = items(network(host).rdma).values()
+def port(root: Path | None = None, **more: str) -> Port:
+    """more: files of the port that are others."""
+    files = {f"{PORT}/{name}": f"{text}\n" for name, text in more.items()}
+    section = network(machine(root, files)) if root else whole()
+    (device,) = items(section.rdma).values()
     found = items(device.ports)["1"]
     assert isinstance(found, Port)
     return found
 
 
-def test_a_device_is_told_with_its_firmware_its_slot_and_no_unit_in_clear(tmp_path: Path) -> None:
-    section = network(machine(tmp_path))
+def test_a_device_is_told_with_its_firmware_its_slot_and_no_unit_in_clear() -> None:
+    section = whole()
     (device,) = items(section.rdma).values()
     assert (device.node_type, device.hca_type, device.fw_ver) == ("CA", "MT4129", "28.41.1000")
     assert (device.pci_address, device.numa_node) == ("0000:17:00.0", 1)
@@ -34,16 +35,16 @@ def test_a_device_is_told_with_its_firmware_its_slot_and_no_unit_in_clear(tmp_pa
     assert GID.format(1).encode() not in told
 
 
-def test_a_port_is_told_in_the_kernels_words(tmp_path: Path) -> None:
-    one = port(tmp_path)
+def test_a_port_is_told_in_the_kernels_words() -> None:
+    one = port()
     assert (one.state, one.phys_state, one.link_layer) == ("ACTIVE", "LinkUp", "Ethernet")
     assert (one.rate, one.width_speed, one.netdev) == (200_000, "4X HDR", "enp1")
     assert (one.lid, one.lid_mask_count, one.cap_mask) == (0, 0, "0x04010000")
     assert (one.pkeys, one.traffic_class) == (("0xffff",), "Global tclass=106")
 
 
-def test_addresses_stand_by_their_index_and_empty_places_are_none(tmp_path: Path) -> None:
-    found = items(port(tmp_path).gids)
+def test_addresses_stand_by_their_index_and_empty_places_are_none() -> None:
+    found = items(port().gids)
     assert {index: (gid.type, gid.netdev) for index, gid in found.items()} == {
         "0": ("IB/RoCE v1", "enp1"),
         "1": ("RoCE v2", "enp1"),
@@ -51,13 +52,13 @@ def test_addresses_stand_by_their_index_and_empty_places_are_none(tmp_path: Path
     assert found["0"].value == found["1"].value
 
 
-def test_counters_of_data_are_told_in_bytes(tmp_path: Path) -> None:
-    counters = port(tmp_path).counters
+def test_counters_of_data_are_told_in_bytes() -> None:
+    counters = port().counters
     assert (counters.port_rcv_data, counters.symbol_error, counters.port_xmit_wait) == (4000, 2, 7)
 
 
-def test_counters_of_the_adapter_are_told_by_what_they_say(tmp_path: Path) -> None:
-    one = port(tmp_path)
+def test_counters_of_the_adapter_are_told_by_what_they_say() -> None:
+    one = port()
     assert dict(items(one.hw_errors)) == {"out_of_sequence": 4}
     assert dict(items(one.hw_congestion)) == {"np_cnp_sent": 6}
     assert dict(items(one.hw_counters)) == {"rx_read_requests": 8, "req_cqe_flush_error": 9}
@@ -100,8 +101,8 @@ def test_no_rdma_device_is_absent_whether_or_not_the_class_is_there(tmp_path: Pa
 # Peer memory.
 
 
-def test_what_registers_gpu_memory_is_told(tmp_path: Path) -> None:
-    memory = network(machine(tmp_path)).peer_memory
+def test_what_registers_gpu_memory_is_told() -> None:
+    memory = whole().peer_memory
     assert (memory.module, memory.registered, memory.dma_buf) == ("nvidia_peermem", ("nv_mem",), True)
     assert (memory.gdrdrv, memory.verbs_nodes) == (False, ("uverbs0",))
 
