@@ -243,10 +243,21 @@ def policy_line(check: Check) -> tuple[str, int] | None:
 def measured(metric: Mapping[str, Any]) -> str:
     """Of a run's document: the middle of what was measured, or why nothing was."""
     if not metric["samples"]:
-        return f"({metric['gap']})"
+        summary = metric.get("summary")
+        return _summed_up(summary, metric["unit"]) if summary else f"({metric['gap']})"
     samples = sorted(metric["samples"])
     middle = quantity(samples[len(samples) // 2], metric["unit"])
     return middle if len(samples) == 1 else f"{middle} (median of {len(samples)})"
+
+
+def _summed_up(summary: Mapping[str, Any], unit: str) -> str:
+    """What a client tells in the place of samples: the middle, and the tail where it tells one. What is not told is
+    not there."""
+    which = "median" if "median" in summary else "mean"
+    count = f" of {summary['count']}" if "count" in summary else ""
+    last = summary.get("quantiles", {}).get("99")
+    tail = f", p99 {quantity(last, unit)}" if last is not None else ""
+    return f"{quantity(summary[which], unit)} ({which}{count}{tail})"
 
 
 def moved_during(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fingerprint.findings import Finding
+from fingerprint.report.phrases import measured
 from fingerprint.report.run import render
 from fingerprint.runs.document import document
 from fingerprint.runs.effective import effective
@@ -80,3 +81,10 @@ def test_what_is_odd_by_itself_is_told_with_what_to_do() -> None:
     assert "  and 2 more, all in --format json" in lines
     assert list(published["findings"][0]["facts"]) == ["process/sglang-30000.tp5/env/NCCL_PROTO"]
     assert "Found in this run alone" not in render(document(folded, "closed", effective(folded, {}), {}))
+
+
+def test_what_a_client_sums_up_is_told_by_its_middle_and_its_tail() -> None:
+    told = {"samples": [], "gap": "", "unit": "ms"}
+    summary = {"count": 8, "mean": 40.5, "median": 39.96, "quantiles": {"99": 49.16}}
+    assert measured({**told, "summary": summary}) == "39.96 ms (median of 8, p99 49.16 ms)"
+    assert measured({**told, "summary": {"mean": 40.5}}) == "40.5 ms (mean)"

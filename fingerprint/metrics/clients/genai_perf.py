@@ -37,6 +37,7 @@ WORDS: Mapping[str, Word] = {
     "output_token_throughput": Word("output_throughput", "tok/s"),
     "output_token_throughput_per_user": Word("output_throughput_per_user", "tok/s"),
     "total_token_throughput": Word("total_throughput", "tok/s"),
+    "input_token_throughput": Word("input_throughput", "tok/s"),
     "prefill_throughput": Word("prefill_throughput", "tok/s"),
     "request_throughput": Word("request_throughput", "req/s"),
     "request_goodput": Word("request_goodput", "req/s"),
@@ -116,7 +117,9 @@ def unit_here(unit: str) -> str:
 
 
 def _asked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Of AIPerf's configuration by section, and of genai-perf's arguments, which are flat."""
+    """Of AIPerf's configuration, newest and older, by section, and of genai-perf's arguments, which are flat."""
+    if "phases" in config:
+        return given(_asked_in_phases(config))
     parts = {name: it if isinstance(it := config.get(name), dict) else {} for name in ("endpoint", "input", "loadgen")}
     prompt = parts["input"].get("prompt")
     lengths = {
@@ -138,6 +141,37 @@ def _asked(config: Mapping[str, Any]) -> dict[str, Any]:
             **{key: parts["loadgen"][key] for key in _LOAD if key in parts["loadgen"]},
         }
     )
+
+
+def _asked_in_phases(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A phase is the warm-up or what is measured, `profiling`; there is one data set."""
+    models, endpoint = _first(_part(config, "models"), "items"), _part(config, "endpoint")
+    data, phases = _first(config, "datasets"), config["phases"]
+    of_kind = {it.get("kind"): it for it in phases if isinstance(it, dict)} if isinstance(phases, list) else {}
+    measured, prompts = of_kind.get("profiling", {}), _part(data, "prompts")
+    return {
+        "model": models.get("name"),
+        "endpoint_type": endpoint.get("type"),
+        "streaming": endpoint.get("streaming"),
+        "dataset": data.get("type"),
+        "random_seed": data.get("random_seed"),
+        "input_tokens_mean": _part(prompts, "isl").get("mean"),
+        "input_tokens_stddev": _part(prompts, "isl").get("stddev"),
+        "output_tokens_mean": _part(prompts, "osl").get("mean"),
+        "output_tokens_stddev": _part(prompts, "osl").get("stddev"),
+        "load": measured.get("type"),
+        **{key: measured.get(key) for key in ("concurrency", "rate", "requests", "duration", "sessions")},
+        "warmup_requests": _part(of_kind, "warmup").get("requests"),
+    }
+
+
+def _part(of: Mapping[Any, Any], key: str) -> Mapping[str, Any]:
+    return part if isinstance(part := of.get(key), dict) else {}
+
+
+def _first(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    items = of.get(key)
+    return items[0] if isinstance(items, list) and items and isinstance(items[0], dict) else {}
 
 
 _LOAD = (

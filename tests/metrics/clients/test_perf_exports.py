@@ -73,6 +73,22 @@ def test_an_export_of_aiperf() -> None:
     }  # fmt: skip
 
 
+def test_the_configuration_of_the_newest_aiperf() -> None:
+    config = {
+        "models": {"items": [{"name": "m"}]}, "endpoint": {"urls": ["http://h"], "type": "chat", "streaming": True},
+        "datasets": [{"type": "synthetic", "random_seed": 3,
+                      "prompts": {"isl": {"mean": 20.0}, "osl": {"mean": 12.0}}}],
+        "phases": [{"kind": "warmup", "requests": 2}, {"kind": "profiling", "type": "concurrency", "requests": 8,
+                                                       "concurrency": 2}],
+    }  # fmt: skip
+    found = of_json({**EXPORT, "aiperf_version": "0.13.0", "input_config": config})
+    assert found.workload == {f"aiperf/{key}": it for key, it in (
+        ("model", "m"), ("endpoint_type", "chat"), ("streaming", True), ("dataset", "synthetic"), ("random_seed", 3),
+        ("input_tokens_mean", 20.0), ("output_tokens_mean", 12.0), ("load", "concurrency"), ("concurrency", 2),
+        ("requests", 8), ("warmup_requests", 2),
+    )}  # fmt: skip
+
+
 def test_an_export_of_genai_perf() -> None:
     flat = {"model": ["m"], "concurrency": 4, "synthetic_input_tokens_mean": 550, "url": None, "service_kind": "openai"}
     found = of_json({**EXPORT, "input_config": flat})
