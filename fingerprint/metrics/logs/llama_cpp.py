@@ -5,7 +5,7 @@ all of its slots. https://github.com/ggml-org/llama.cpp/blob/master/tools/server
 """
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.lines import Line, marked
@@ -29,6 +29,7 @@ _COLUMNS = (
 )
 _TIMING = re.compile(
     rb"(?P<prompt>prompt )?eval time = *(?P<ms>\d{1,12}(?:\.\d+)?) ms / *(?P<count>\d{1,12}) (?:tokens|runs)"
+    rb"(?:.*?, *(?P<speed>\d{1,12}(?:\.\d+)?) tokens per second)?"
 )
 _ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
 _LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)")
@@ -55,29 +56,41 @@ def read(source: Source) -> Found:
     return Found(metrics, log.workload(), tuple(log.starts.remarks(source)))
 
 
+class _Timing(NamedTuple):
+    """ms: what `timed` of the tokens took: some releases leave out the first one, which the prompt's step gives."""
+
+    ms: float = 0.0
+    tokens: int = 0
+    timed: float = 0.0
+
+    @property
+    def speed(self) -> float | None:
+        """Tokens a second; of one token alone nothing can be told."""
+        return 1000 * self.timed / self.ms if self.ms and self.tokens > 1 and self.timed else None
+
+
 class _Request:
     """streams: how many requests ran at most while this one did; 0 where the log does not tell."""
 
     def __init__(self, streams: int) -> None:
         self.streams = streams
-        self.prompt = self.made = (0.0, 0)  # milliseconds, tokens
-        self.drafts = (0, 0)  # accepted, drafted
-        self.length = 0.0  # accepted by a step in the mean, and the token of the step itself
+        self.prompt = self.made = _Timing()
+        self.accepted = self.drafted = 0
+        self.length = 0.0  # of what a step gives in the mean; 0 where the log does not tell
 
     def values(self) -> dict[str, float | None]:
-        (prompt_ms, prompt_tokens), (ms, tokens), (accepted, drafted) = self.prompt, self.made, self.drafts
-        # Of one token nothing can be told: it is of the prompt's own step.
-        token = ms / tokens if ms and tokens > max(accepted, 1) else None
-        length = (self.length or tokens / (tokens - accepted)) if token and drafted else None
+        speed, steps = self.made.speed, self.made.timed - self.accepted
+        step = 1000 / speed if speed else None
+        length = (self.length or self.made.timed / steps) if step and self.drafted and steps > 0 else None
         return {
-            "prompt_throughput": 1000 * prompt_tokens / prompt_ms if prompt_ms and prompt_tokens > 1 else None,
-            "generation_throughput": 1000 / token if token else None,
+            "prompt_throughput": self.prompt.speed,
+            "generation_throughput": speed,
             "acceptance_length": length,
-            "draft_acceptance_rate": accepted / drafted if drafted else None,
-            "cycle_ms": token * length if token and length else None,
-            "decode_step_ms": None if drafted else token,
-            "prompt_tokens": prompt_tokens or None,
-            "tokens": tokens or None,
+            "draft_acceptance_rate": self.accepted / self.drafted if self.drafted else None,
+            "cycle_ms": step * length if step and length else None,
+            "decode_step_ms": None if self.drafted else step,
+            "prompt_tokens": self.prompt.tokens or None,
+            "tokens": self.made.tokens or None,
         }
 
 
@@ -129,8 +142,9 @@ class _Log:
         found = _TIMING.search(line.text)
         if found is None:
             return
-        timing = (float(found["ms"]), int(found["count"]))
-        if found["prompt"] or self._last is None or self._last.made[1]:
+        ms, count, speed = float(found["ms"]), int(found["count"]), float(found["speed"] or 0)
+        timing = _Timing(ms, count, round(ms * speed / 1000) or count)
+        if found["prompt"] or self._last is None or self._last.made.tokens:
             self.close()
             task = _TASK.search(line.text)
             self._last = _Request(self._most.get(task[1], 0) if task else 0) if counts else None
@@ -144,7 +158,7 @@ class _Log:
         found = _ACCEPTED.search(line.text)
         if found and self._last is not None:
             length = _LENGTH.search(line.text)
-            self._last.drafts = (int(found["accepted"]), int(found["drafted"]))
+            self._last.accepted, self._last.drafted = int(found["accepted"]), int(found["drafted"])
             self._last.length = float(length[1]) if length else 0.0
 
     def close(self) -> None:

@@ -5,18 +5,21 @@ import pytest
 from fingerprint.metrics.found import NothingRead
 from tests.metrics.logs.texts import metrics, read, samples, size_of
 
-RATE = "(    1.00 ms per token, 1.00 tokens per second)"  # of no request: the times count
 START = [
     "build: 8173 (2e7e63852) with Clang 20.0.0 for Linux x86_64",
     "srv    load_model: loading model '/m/model.gguf'",
 ]
 
 
+def rate(ms: float, tokens: int) -> str:
+    return f"({ms / tokens:8.2f} ms per token, {1000 * tokens / ms if ms else 1e6:8.2f} tokens per second)"
+
+
 def timings(task: int, prompt: tuple[float, int], made: tuple[float, int]) -> list[str]:
     slot = f"0.04.579.842 I slot print_timing: id  0 | task {task} | "
     return [
-        f"{slot}prompt eval time = {prompt[0]:10.2f} ms / {prompt[1]:5} tokens {RATE}",
-        f"{slot}       eval time = {made[0]:10.2f} ms / {made[1]:5} tokens {RATE}",
+        f"{slot}prompt eval time = {prompt[0]:10.2f} ms / {prompt[1]:5} tokens {rate(*prompt)}",
+        f"{slot}       eval time = {made[0]:10.2f} ms / {made[1]:5} tokens {rate(*made)}",
         f"{slot}      total time = {prompt[0] + made[0]:10.2f} ms / {prompt[1] + made[1]:5} tokens",
     ]
 
@@ -40,6 +43,17 @@ def test_each_request_of_a_server_is_a_sample() -> None:
     assert found.remarks == (
         "server.log: llama.cpp says that it runs with build 8173 (2e7e63852), model /m/model.gguf",
     )
+
+
+def test_a_release_that_leaves_out_the_first_token_is_read_as_it_says() -> None:
+    found = read(
+        "prompt eval time =       0.63 ms /     4 tokens (    0.16 ms per token,  6359.30 tokens per second)",
+        "       eval time =      46.73 ms /   200 tokens (    0.23 ms per token,  4258.51 tokens per second)",
+        "slot      release: id  1 | task 1 | stop processing: n_tokens = 203, truncated = 0",
+    )
+    assert samples(found, "generation_throughput") == pytest.approx((4258.51,), abs=0.01)
+    assert samples(found, "decode_step_ms") == pytest.approx((46.73 / 199,))
+    assert samples(found, "tokens") == (200,)
 
 
 def test_the_end_of_a_program_of_2023_is_one_sample() -> None:
