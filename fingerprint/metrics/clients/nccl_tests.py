@@ -93,7 +93,7 @@ def _take(line: str, heads: Sequence[str], table: Table, torn: list[str]) -> Non
         table.totals["wrong"] = plain(out["value"])
     elif average := _AVERAGED.match(line):
         table.totals["average"] = plain(average["value"])
-    elif (values := line.split()) and values[0].isdigit():
+    elif (values := line.split()) and isinstance(plain(values[0]), int):
         if row := _row(values, heads):
             table.rows.append(row)
         else:
@@ -124,8 +124,9 @@ def _of_rows(rows: Sequence[Row]) -> Iterator[Metric]:
 
 def _totals(table: Table) -> Iterator[Metric]:
     """Where its last lines are missing, wrong values are counted in the rows."""
-    told = [group["#wrong"] for row in table.rows for group in row.groups if group.get("#wrong", "N/A").isdigit()]
-    wrong = table.totals.get("wrong", sum(map(int, told)) if told else None)
+    counts = [plain(group.get("#wrong", "N/A")) for row in table.rows for group in row.groups]
+    told = [count for count in counts if isinstance(count, int)]
+    wrong = table.totals.get("wrong", sum(told) if told else None)
     if wrong is not None:
         yield number(wrong, _WRONG, f"{CLIENT}, out of bounds values")
     if "average" in table.totals:

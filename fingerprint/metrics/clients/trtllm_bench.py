@@ -20,6 +20,7 @@ _NUMBERS: Mapping[str, Word] = {
     "system_total_throughput_tok_s": Word("total_throughput", "tok/s"),
     "output_throughput_per_user_tok_s": Word("output_throughput_per_user", "tok/s"),
     "output_throughput_per_gpu_tok_s": Word("output_throughput_per_gpu", "tok/s"),
+    "token_output_speed_tok_s": Word("decode_speed_per_user", "tok/s", "higher"),
     "total_latency_ms": Word("duration", "ms"),
     "avg_num_concurrent_requests": Word("achieved_concurrency"),
 }
@@ -53,7 +54,11 @@ _LABELS = {
     "Request Throughput (req/sec)": "request_throughput_req_s", "Total Latency (ms)": "total_latency_ms",
     "Average request latency (ms)": "avg_request_latency_ms",
     "Per User Output Throughput [w/ ctx] (tps/user)": "output_throughput_per_user_tok_s",
+    "Per User Output Throughput (tokens/sec/user)": "output_throughput_per_user_tok_s",
     "Per GPU Output Throughput (tps/gpu)": "output_throughput_per_gpu_tok_s",
+    "Per GPU Output Throughput (tokens/sec/gpu)": "output_throughput_per_gpu_tok_s",
+    "Per User Output Speed (tps/user)": "token_output_speed_tok_s",
+    "Per User Output Speed [1/TPOT] (tokens/sec/user)": "token_output_speed_tok_s",
     "Average time-to-first-token [TTFT] (ms)": "avg_ttft_ms",
     "Average time-per-output-token [TPOT] (ms)": "avg_tpot_ms",
 }  # fmt: skip
@@ -121,6 +126,9 @@ def _report(text: str) -> dict[str, Any]:
     for line in map(str.strip, text.splitlines()):
         if found := _PERCENTILE.fullmatch(line):
             told.setdefault(_TAGS[found["what"]], {})[found["statistic"].lower()] = plain(found["value"])
-        elif (key := _LABELS.get(line.partition(":")[0].strip())) and line.partition(":")[2].strip():
+        elif (key := _LABELS.get(line.partition(":")[0].strip())) and line.partition(":")[2].strip() not in (
+            "",
+            "None",
+        ):
             told[key] = plain(line.partition(":")[2])
     return told

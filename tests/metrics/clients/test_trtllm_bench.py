@@ -13,6 +13,7 @@ Quantization:           FP8
 = WORLD + RUNTIME INFORMATION
 ===========================================================
 TP Size:                8
+EP Size:                None
 Max Runtime Batch Size: 4096
 Issue Rate (req/sec):   3.1860E+14
 ===========================================================
@@ -37,6 +38,7 @@ Total Token Throughput (tokens/sec):              3200.5
 Total Latency (ms):                               80000.0
 Average request latency (ms):                     790.5
 Per User Output Throughput [w/ ctx] (tps/user):   161.9
+Per User Output Speed [1/TPOT] (tokens/sec/user): 170.5
 Per GPU Output Throughput (tps/gpu):              400.06
 Average time-to-first-token [TTFT] (ms):          20.5
 
@@ -70,7 +72,7 @@ def test_a_report_with_latencies() -> None:
     assert values(found) == {
         "request_throughput": 12.5, "output_throughput": 1600.25, "total_throughput": 3200.5, "duration": 80000.0,
         "output_throughput_per_user": 161.9, "output_throughput_per_gpu": 400.06, "achieved_concurrency": 985.9849,
-        "e2e_latency": 780.25, "ttft": 19.5,
+        "e2e_latency": 780.25, "ttft": 19.5, "decode_speed_per_user": 170.5,
     }  # fmt: skip
     latency = one(found, "e2e_latency").summary
     assert latency
@@ -91,7 +93,8 @@ def test_a_json_report_tells_the_same() -> None:
                 "p50": 780.25, "p99": 990.75, "minimum": 500.0, "maximum": 999.0, "average": 790.5
             },
         },
-        "streaming_metrics": {"avg_ttft_ms": 20.5, "ttft_percentiles": {"p50": 19.5, "p99": 40.5}},
+        "streaming_metrics": {"token_output_speed_tok_s": 170.5, "avg_ttft_ms": 20.5,
+                              "ttft_percentiles": {"p50": 19.5, "p99": 40.5}},
     }  # fmt: skip
     assert of_json(report).metrics == tuple(it for it in _as_json(of_text(NEW).metrics))
     assert of_json(report).workload == of_text(NEW).workload
