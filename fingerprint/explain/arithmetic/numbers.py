@@ -1,8 +1,10 @@
 """The numbers of one side, each with how far it spreads, and what can be reckoned from them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from statistics import fmean
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,6 +15,9 @@ from fingerprint.runs.run import Run
 from fingerprint.statistics import Series
 from fingerprint.statistics.series import settled
 
+_OF_A_CYCLE: tuple[Quantity, ...] = (
+    "throughput", "plain throughput", "accept length", "cycle", "draft", "verify", "overhead", "decode",
+)  # fmt: skip
 _TAIL = 0.05  # of the samples on each side, which a few odd ones may fill
 
 
@@ -69,23 +74,39 @@ def exact(name: str, value: float) -> Number:
     return Number(name, value, value, value, (name,))
 
 
+class _Candidate(NamedTuple):
+    """order: as of `Known`. way: what measured it, a client or a log."""
+
+    order: int
+    way: str
+    number: Number
+
+
 def numbers_of(runs: Sequence[Run]) -> Numbers:
-    """What the attempts of one side measured. Where several metrics could be one quantity, none is taken for it."""
+    """What the attempts of one side measured.
+
+    Of several metrics that could be one quantity that counts which was measured with the most others of a cycle, for
+    the identities hold of one measurement; none where that is the same.
+    """
     metrics = {
         name: metric for run in runs for name, metric in run.metrics.items() if not metric.gap and not metric.peak
     }
-    found: dict[Quantity, list[tuple[int, Number]]] = {}
+    found: dict[Quantity, list[_Candidate]] = {}
     for name, metric in metrics.items():
         if (of := known(name, metric.unit)) and (number := _number(of, name, runs)):
-            found.setdefault(of.quantity, []).append((of.order, number))
-    taken = {quantity: _taken(numbers) for quantity, numbers in found.items()}
+            candidate = _Candidate(of.order, metric.source.partition(",")[0], number)
+            found.setdefault(of.quantity, []).append(candidate)
+    ways = Counter(way for of, its in found.items() if of in _OF_A_CYCLE for way in {it.way for it in its})
+    taken = {quantity: _taken(candidates, ways) for quantity, candidates in found.items()}
     return {quantity: number for quantity, number in taken.items() if number}
 
 
-def _taken(numbers: Iterable[tuple[int, Number]]) -> Number | None:
-    ordered = sorted(numbers, key=lambda pair: pair[0])
-    first = [number for order, number in ordered if order == ordered[0][0]]
-    return first[0] if len(first) == 1 else None
+def _taken(candidates: Sequence[_Candidate], ways: Mapping[str, int]) -> Number | None:
+    least = min(it.order for it in candidates)
+    first = [it for it in candidates if it.order == least]
+    most = max(ways.get(it.way, 0) for it in first)
+    first = [it for it in first if ways.get(it.way, 0) == most]
+    return first[0].number if len(first) == 1 else None
 
 
 def _number(of: Known, name: str, runs: Sequence[Run]) -> Number | None:

@@ -9,6 +9,7 @@ import pytest
 
 from fingerprint.explain import Subject
 from fingerprint.explain.contract import Arithmetic
+from fingerprint.metrics import Metric
 from fingerprint.runs.record import Asked, Measured
 from tests.explain.subjects import explained, subject
 from tests.metrics.logs.texts import read, sglang_log, sglang_start, written
@@ -28,14 +29,14 @@ THURSDAY, FRIDAY = log(94.0, 2.0), log(60.0, 2.0)
 OTHER_TEXTS, PLAIN = log(70.5, 1.5), log(82.0, None)
 
 
-def side(name: str, lines: list[str]) -> Subject:
+def side(name: str, lines: list[str], *more: Measured) -> Subject:
     found = read(*lines)
     asked = [Asked(2, key, value) for key, value in found.workload.items()]
-    return subject(name, None, None, *(Measured(2, metric) for metric in found.metrics), *asked)
+    return subject(name, None, None, *(Measured(2, metric) for metric in found.metrics), *more, *asked)
 
 
-def told(a: list[str], b: list[str]) -> Arithmetic:
-    found = explained(side("A", a), side("B", b)).arithmetic
+def told(a: list[str], b: list[str], *more: Measured) -> Arithmetic:
+    found = explained(side("A", a, *more), side("B", b, *more)).arithmetic
     assert found is not None
     return found
 
@@ -75,6 +76,17 @@ def test_of_many_streams_nothing_is_reckoned_and_their_cycle_is_compared() -> No
     assert "nothing is reckoned" in told(many, slower).says[0]
     verdicts = {metric.name: metric.verdict for metric in explained(side("A", many), side("B", slower)).metrics}
     assert verdicts["cycle_ms"] == "worse"
+
+
+def test_beside_the_result_of_a_client_the_log_tells_the_cycle() -> None:
+    """The client's throughput holds prompts and ends; both tell one."""
+    client = [
+        Measured(2, Metric("output_throughput", "tok/s", "higher", (50.0,), "sglang-bench-serving, output_throughput")),
+        Measured(2, Metric("tpot", "ms", "lower", (11.0,), "sglang-bench-serving, tpot")),
+    ]
+    found = told(THURSDAY, FRIDAY, *client)
+    assert shares(found) == {"accept_length": 0.0, "cycle": 1.0}
+    assert any("gen_throughput" in identity for identity in found.identities)
 
 
 @pytest.mark.long
