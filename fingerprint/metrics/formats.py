@@ -15,6 +15,7 @@ from fingerprint.metrics.results import FORMATS
 from fingerprint.metrics.source import Source, document, documents, is_of_lines, unpacked
 
 _JSON = re.compile(rb"\s*(?:\{|\[\s*[\[{\"])")  # a log may begin with a bracket too
+_PRINTED = 8 << 20  # bytes that a client prints at most
 
 
 class Recognised(NamedTuple):
@@ -41,9 +42,13 @@ def read(source: Source, reader: str = "auto") -> Found:
 def recognise(source: Source) -> Recognised | None:
     """Whose result or log it is; None for any other JSON or text. Raises NothingRead for JSON that is cut or broken.
 
-    A client may print what its engine logs, so a log is the last that it can be; what is too large for a result is one.
+    A client may print what its engine logs, so of a text that a client could have printed a log is the last thing that
+    it can be.
     """
-    return (None if source.held is None else _of_client(source)) or _of_log(source, recognise_log(source.head))
+    log = recognise_log(source.head)
+    if source.held is None or (log and len(source.held) > _PRINTED):
+        return _of_log(source, log)
+    return _of_client(source) or _of_log(source, log)
 
 
 def _named(source: Source, reader: str) -> Recognised | None:
