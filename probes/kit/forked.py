@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
 from typing import TypeVar
 
 import msgspec
@@ -19,7 +20,6 @@ from probes.kit.facts import Gap, Seen
 R = TypeVar("R")
 
 REAP_SECONDS = 0.1
-ANSWER_CAP = 1 << 16
 _left_behind: set[int] = set()
 
 
@@ -33,12 +33,22 @@ def asked_apart(read: Callable[[], Seen[R]], kind: type[R], seconds: float) -> S
         if not pid:
             _answer(theirs, read)
         os.close(theirs)
-        ready, _, _ = select.select([answer], [], [], seconds)
-        told = answer.read(ANSWER_CAP) if ready else None
+        told = _read(answer, time.monotonic() + seconds)
     _end(pid)
     if told is None:
         return Gap("timed_out", f"no answer within {seconds:g} s")
     return _decoded(told, kind)
+
+
+def _read(answer: FileIO, deadline: float) -> bytes | None:
+    """To its end; None where that does not come in time."""
+    told = b""
+    while select.select([answer], [], [], max(0, deadline - time.monotonic()))[0]:
+        chunk = answer.read(1 << 16)
+        if not chunk:
+            return told
+        told += chunk
+    return None
 
 
 def _answer(theirs: int, read: Callable[[], Seen[R]]) -> None:
@@ -47,9 +57,14 @@ def _answer(theirs: int, read: Callable[[], Seen[R]]) -> None:
         os.closerange(0, theirs)
         os.closerange(theirs + 1, os.sysconf("SC_OPEN_MAX"))
         seen = read()
-        os.write(theirs, msgspec.json.encode((seen, None) if isinstance(seen, Gap) else (None, seen)))
+        _write(theirs, msgspec.json.encode((seen, None) if isinstance(seen, Gap) else (None, seen)))
     finally:
         os._exit(0)
+
+
+def _write(theirs: int, told: bytes) -> None:
+    while told:
+        told = told[os.write(theirs, told) :]
 
 
 def _decoded(told: bytes, kind: type[R]) -> Seen[R]:

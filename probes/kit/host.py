@@ -35,7 +35,6 @@ Place = Callable[[str, str], AbstractContextManager[str]]
 
 TEXT_CAP = 4 << 20
 DIGEST_CAP = 512 << 20
-COMM_BYTES = 15  # TASK_COMM_LEN, less its end
 
 ERRNO_GAPS: Mapping[int, GapCode] = {
     errno.ENOENT: "absent",
@@ -94,9 +93,11 @@ class Host:
         ours, theirs = ([self.link(f"/proc/{who}/{link}") for link in ("ns/mnt", "root")] for who in ("self", pid))
         return ours == theirs or all(isinstance(link, Gap) and link.code == "not_read" for link in theirs)
 
-    def text(self, path: str, cap: int = TEXT_CAP) -> Seen[str]:
-        """The whole content. `failed` beyond `cap` bytes, `unsupported` for what is no regular file."""
-        return self._ask("text", path, lambda: self._try(path, lambda p: whole(p, cap)))
+    def text(self, path: str, cap: int = TEXT_CAP, patience: float = 0.0) -> Seen[str]:
+        """The whole content. `failed` beyond `cap` bytes, `unsupported` for what is no regular file. patience: as
+        `space` has it, for a file that asks a device which may hang."""
+        ask = partial(self._try, path, lambda p: whole(p, cap))
+        return self._ask("text", path, partial(_apart, ask, str, patience) if patience else ask)
 
     def head(self, path: str, size: int) -> Seen[str]:
         """The first `size` bytes of a file of any length, e.g. to tell a script from a program."""
@@ -147,7 +148,7 @@ class Host:
         """Of the file system that holds the path. patience: seconds after which it is given up, as a server may be
         gone; 0: it is not waited for in a child."""
         ask = partial(self._try, path, entries.space)
-        return self._ask("space", path, partial(_apart, ask, patience) if patience else ask)
+        return self._ask("space", path, partial(_apart, ask, Space, patience) if patience else ask)
 
     def resident(self, path: str, most: int) -> Seen[Resident]:
         """How much of a file lies in memory, of which at most so many bytes are looked at: see kit/residency.py."""
@@ -317,10 +318,10 @@ def _mentioned(folder: str, words: Sequence[str]) -> Seen[tuple[str, ...]]:
     return mentioned(folder, words)
 
 
-def _apart(ask: Callable[[], Seen[Space]], patience: float) -> Seen[Space]:
+def _apart(ask: Callable[[], Seen[R]], kind: type[R], patience: float) -> Seen[R]:
     from probes.kit.forked import asked_apart
 
-    return asked_apart(ask, Space, patience)
+    return asked_apart(ask, kind, patience)
 
 
 def _resident(path: str, most: int) -> Seen[Resident]:

@@ -28,6 +28,10 @@ class Mount(NamedTuple):
     options: tuple[str, ...]
 
 
+def is_remote(mount: Mount) -> bool:
+    return re.fullmatch(REMOTE, mount.type) is not None
+
+
 def remote(host: Host, pid: int) -> Seen[Mapping[str, str]]:
     """Type of file system by mount point, of those that may not answer."""
     found = host.matching(f"/proc/{pid}/mountinfo", rf"^\d+ \d+ \S+ \S+ \S+ [^\n]* - {REMOTE} [^\n]*$")

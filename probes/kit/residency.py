@@ -64,12 +64,12 @@ def _looked_at(fd: int, size: int, most: int) -> Resident:
 
 def _windows(size: int, most: int) -> Iterator[tuple[int, int]]:
     """Offset and length."""
-    number = max(1, min(most, size) // WINDOW)
-    if size <= number * WINDOW:
+    if size <= most:
         number, step = -(-size // WINDOW), WINDOW
     else:
+        number = max(1, most // WINDOW)
         step = size // number // mmap.PAGESIZE * mmap.PAGESIZE
-    return ((start, min(WINDOW, size - start)) for start in range(0, number * step, step or 1))
+    return ((place * step, min(WINDOW, size - place * step)) for place in range(number))
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def test_run_refuses_it_before_the_command_starts(fingerprint: Cli, flag: str) -
     [
         (("facts", "nothing/**"), "no fact is matched by 'nothing/**'"),
         (("facts", "cpu/**", "--format", "markdown"), "give no PATTERN with it"),
-        (("snapshot", "--area", "process"), "there is no area 'process' of the host: there are cpu,"),
+        (("snapshot", "--area", "process"), "there is no area 'process' of the host: there are block, cpu,"),
         (("record", "here", "--root", "missing"), "'missing' does not exist"),
         (("snapshot", "--budget", "-1"), "Invalid value for '--budget'"),
         (("rum",), "There is no verb 'rum', but 'rm'"),

@@ -98,7 +98,7 @@ def test_the_table_of_this_process_is_that_which_findmnt_reads() -> None:
     ],
 )
 def test_a_disk_goes_by_its_place_where_its_number_is_an_accident(target: str, key: str) -> None:
-    assert key_of(target) == key
+    assert key_of(Host(), target) == key
 
 
 def test_a_partition_is_told_by_its_disk(tmp_path: Path) -> None:

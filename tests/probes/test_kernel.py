@@ -124,8 +124,8 @@ def test_built_in_modules_that_matter_are_read_too_and_no_others(tmp_path: Path)
 class WithoutModules(Host):
     """A kernel that cannot load modules has no /proc/modules at all."""
 
-    def text(self, path: str, cap: int = 1 << 20) -> str | Gap:
-        return Gap("absent") if path == "/proc/modules" else super().text(path, cap)
+    def text(self, path: str, cap: int = 1 << 20, patience: float = 0.0) -> str | Gap:
+        return Gap("absent") if path == "/proc/modules" else super().text(path, cap, patience)
 
 
 def test_a_kernel_that_cannot_load_modules_still_has_built_in_ones(tmp_path: Path) -> None:
