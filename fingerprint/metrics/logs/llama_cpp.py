@@ -28,8 +28,8 @@ _COLUMNS = (
     Column("tokens", "tokens", "unknown"),
 )
 _TIMING = re.compile(
-    rb"(?P<prompt>prompt )?eval time = *(?P<ms>\d{1,12}(?:\.\d+)?) ms / *(?P<count>\d{1,12}) (?:tokens|runs)"
-    rb"(?:.*?, *(?P<speed>\d{1,12}(?:\.\d+)?) tokens per second)?"
+    rb"eval time = *(?P<ms>\d{1,12}(?:\.\d+)?) ms / *(?P<count>\d{1,12}) (?:tokens|runs)"
+    rb"(?:[^,]*, *(?P<speed>\d{1,12}(?:\.\d+)?) tokens per second)?"
 )
 _ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
 _LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)")
@@ -136,20 +136,22 @@ class _Log:
         if len(self._most) > _AT_ONCE:  # their ends were not told
             self._most.clear()
         self._most[task[1]] = 0
-        self._most = {it: max(most, len(self._most)) for it, most in self._most.items()}
+        running = len(self._most)
+        for other, most in self._most.items():
+            self._most[other] = max(most, running)
 
     def _timing(self, line: Line, counts: bool) -> None:
-        found = _TIMING.search(line.text)
+        found, is_prompt = _TIMING.match(line.text, line.of), line.text.endswith(b"prompt ", 0, line.of)
         if found is None:
             return
         ms, count, speed = float(found["ms"]), int(found["count"]), float(found["speed"] or 0)
         timing = _Timing(ms, count, round(ms * speed / 1000) or count)
-        if found["prompt"] or self._last is None or self._last.made.tokens:
+        if is_prompt or self._last is None or self._last.made.tokens:
             self.close()
             task = _TASK.search(line.text)
             self._last = _Request(self._most.get(task[1], 0) if task else 0) if counts else None
         self.starts.served()
-        if self._last is not None and found["prompt"]:
+        if self._last is not None and is_prompt:
             self._last.prompt = timing
         elif self._last is not None:
             self._last.made = timing
