@@ -7,6 +7,7 @@ from typing import Any
 
 from probes.kit.facts import Gap, Seen
 from probes.kit.nvml.errors import EXPECTED, GAPS
+from probes.kit.parse import cpu_list
 
 Decoder = Callable[[str], Any]
 """Raises ValueError for a text that is not of its form."""
@@ -22,6 +23,7 @@ ERRORS: Mapping[str, int] = {
 """What nvmlErrorString says -> nvmlReturn_t."""
 
 KINDS = {"compute": "C", "graphics": "G", "mps": "M"}
+LONGEST_LIST = 1 << 16
 NOTHING = ("", "n/a")
 _MARK = re.compile(r"\s*\[deprecated\b[^]]*\]", re.IGNORECASE)  # R610: `610.57.04 [Deprecated; will be removed in ...]`
 
@@ -95,3 +97,10 @@ def kinds(text: str) -> str:
 def pci_id(text: str) -> str:
     """`233010DE`, or `0x233010DE`: device and vendor."""
     return f"0x{int(text, 16):08x}"
+
+
+def cpus_in(text: str) -> frozenset[int]:
+    """A list of CPUs or nodes, of numbers that there are."""
+    if len(text) > LONGEST_LIST or re.search(r"\d{6}", text):
+        raise ValueError(f"no list of CPUs: {text[:40]!r}")
+    return cpu_list(text)

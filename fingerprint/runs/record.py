@@ -22,6 +22,7 @@ Ending = Literal[
     "not started",
     "server ran on",  # of a run about servers that were there before: it was ended, they were not
     "server ended",
+    "imported",  # of other tools' dumps: nothing ran
 ]
 
 

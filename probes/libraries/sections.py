@@ -175,7 +175,9 @@ class Libraries(Section):
         follows=("libraries/*/environment", "libraries/*/hooks", "libraries/*/hooks/*/adds"),
     )
     packages: Seen[Map[Package]] = config(
-        "What can be imported; one that is missing leaves a fallback or nothing", ".dist-info and .egg-info folders"
+        "What can be imported; one that is missing leaves a fallback or nothing",
+        ".dist-info and .egg-info folders",
+        complete_by="folders",
     )
     origins: Seen[Map[Origin]] = config(
         "Those that came from a checkout, an archive or a folder instead of an index",

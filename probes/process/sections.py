@@ -196,6 +196,7 @@ class Process(Section):
         "/proc/PID/environ; of who wrote a title over it the memory that it moved them to",
         private=True,
         follows=_STARTERS,
+        complete_by="activation",
     )
     activation: Seen[Map[Seen[Text]]] = config(
         "PATH and what activating an environment sets beside it decide which compilers and helpers are found",

@@ -1,0 +1,113 @@
+"""Files that somebody else wrote, as text: bounded, whatever they hold."""
+
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+FILE_CAP = 32 << 20
+"""Bytes that are read of one file, and that a compressed one may hold. A bug report of eight GPUs has some 5 MB."""
+FOLDER_CAP = 256 << 20
+MOST_FILES, DEEPEST = 2000, 8
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Za-z0-9]|[=>])")
+_GZIP = b"\x1f\x8b"
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class Content(NamedTuple):
+    """text: without colours, lines ended by a newline. modified: ns since 1970. says: what was not read of it, or why
+    nothing was."""
+
+    text: str
+    modified: int
+    says: str = ""
+
+
+def content(path: Path) -> Content:
+    """Raises OSError; ValueError, in one sentence, for what is no text."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("no regular file")
+        return from_stream(file, about.st_mtime_ns)
+
+
+def beginning(path: Path, size: int) -> bytes | None:
+    """None of what cannot be read."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            return file.read(size) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except IsADirectoryError:
+        return b"/"
+    except (OSError, ValueError):
+        return None
+
+
+def from_stream(stream: BinaryIO, modified: int) -> Content:
+    data = stream.read(FILE_CAP + 1)
+    if data.startswith(_GZIP):
+        data = _unpacked(data)
+    says = f"only its first {FILE_CAP >> 10} KiB were read" if len(data) > FILE_CAP else ""
+    return Content(plain(decoded(data[:FILE_CAP])), modified, says)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """To one byte above the cap; of a file that is cut off what there is."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, FILE_CAP + 1)
+    except zlib.error as error:
+        raise ValueError(f"a damaged gzip file ({error})") from None
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8, or UTF-16 where its mark stands first, as PowerShell writes what is redirected."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "backslashreplace")
+    if len(_BINARY.findall(text[:8192])) > len(text[:8192]) // 100:
+        raise ValueError("no text")
+    return text
+
+
+def plain(text: str) -> str:
+    return _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Walk(NamedTuple):
+    """paths: the files below a folder, sorted. says: why there may be more."""
+
+    paths: tuple[Path, ...]
+    says: str = ""
+
+
+def walked(folder: Path) -> Walk:
+    """Links are not followed. Raises OSError where the folder itself cannot be read."""
+    os.scandir(folder).close()
+    found: list[Path] = []
+    size = 0
+    for path, bytes_ in _below(folder):
+        size += min(bytes_, FILE_CAP)
+        if len(found) == MOST_FILES or size > FOLDER_CAP:
+            return Walk(
+                tuple(found), f"of {folder} the first {len(found)} files were read: name a folder below it for the rest"
+            )
+        found.append(path)
+    return Walk(tuple(found))
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, int]]:
+    for root, folders, files in os.walk(folder):
+        at_end = len(Path(root).relative_to(folder).parts) >= DEEPEST
+        folders[:] = [] if at_end else sorted(folders)
+        for name in sorted(files):
+            path = Path(root, name)
+            about = path.lstat()
+            if stat.S_ISREG(about.st_mode):
+                yield path, about.st_size

@@ -1,0 +1,63 @@
+"""The formats, in the order in which they are believed where two tell one fact otherwise."""
+
+import re
+from collections.abc import Callable
+
+from fingerprint.imports import (
+    environment_report,
+    kernel_log,
+    lscpu,
+    nccl_topology,
+    numactl,
+    nvidia_smi,
+    nvidia_smi_csv,
+    nvidia_smi_list,
+    nvidia_smi_summary,
+    nvidia_smi_text,
+    nvidia_smi_topo,
+    proc,
+)
+from fingerprint.imports.dump import Format, Reader, Told, of_host
+from fingerprint.imports.times import moment
+from probes.kit.facts import Section
+from probes.kit.redact import Redactor
+
+_XML_TIME = re.compile(r"<timestamp>([^<]{1,60})</timestamp>")
+_TEXT_TIME = re.compile(r"^Timestamp +: (.{1,60})$", re.MULTILINE)
+
+
+def _timed(sections: Callable[[str], dict[str, Section]], printed: re.Pattern[str]) -> Reader:
+    def read(text: str, _redactor: Redactor) -> Told:
+        found = printed.search(text)
+        return of_host(sections(text), moment(found[1]) if found else 0)
+
+    return read
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("nvidia-smi -q -x", re.compile(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME)),
+    Format("nvidia-smi -q", nvidia_smi_text.HEAD, _timed(nvidia_smi_text.sections, _TEXT_TIME)),
+    Format("nvidia-smi --query-gpu", nvidia_smi_csv.BEGINS, nvidia_smi_csv.read),
+    Format("/proc/driver/nvidia/version", proc.VERSION_BEGINS, proc.read_version),
+    Format("/proc/driver/nvidia/params", proc.PARAMETERS_BEGINS, proc.read_parameters),
+    Format("/proc/driver/nvidia/gpus", proc.INFORMATION_BEGINS, proc.read_information, continued=True),
+    Format("/proc/cmdline", proc.CMDLINE_BEGINS, proc.read_cmdline),
+    Format("/proc/version", proc.RELEASE_BEGINS, proc.read_release),
+    Format("uname -a", proc.UNAME_BEGINS, proc.read_uname),
+    Format("lscpu", lscpu.BEGINS, lscpu.read, continued=True),
+    Format("lscpu -J", lscpu.JSON_BEGINS, lscpu.read_json),
+    Format("lscpu -e", lscpu.TABLE_BEGINS, lscpu.read_table),
+    Format("numactl -H", numactl.BEGINS, numactl.read),
+    Format("numactl --show", numactl.SHOW_BEGINS, numactl.SHOW),
+    Format("a kernel log", kernel_log.BEGINS, kernel_log.read, lines=True),
+    Format("nvidia-smi", nvidia_smi_summary.BEGINS, nvidia_smi_summary.read),
+    Format("nvidia-smi --version", nvidia_smi_summary.VERSION_BEGINS, nvidia_smi_summary.read_version),
+    Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True),
+    Format("nvidia-smi topo -m", nvidia_smi_topo.BEGINS, nvidia_smi_topo.read),
+    Format("a topology of NCCL", nccl_topology.BEGINS, nccl_topology.read),
+    Format("a graph of NCCL", nccl_topology.GRAPH_BEGINS, nccl_topology.GRAPH),
+    Format(
+        "collect_env of torch or vLLM", environment_report.COLLECT_BEGINS, environment_report.read_collected, whole=True
+    ),
+    Format("check_env of SGLang", environment_report.CHECK_BEGINS, environment_report.read_checked, whole=True),
+)

@@ -1,0 +1,63 @@
+"""The machine as NCCL writes it with NCCL_TOPO_DUMP_FILE."""
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from fingerprint.imports.dump import Told, of_host
+from fingerprint.imports.xml import document
+from probes.cpu import Cpu
+from probes.cpu.processor import Processor
+from probes.gpu import Gpu, Gpus
+from probes.kit.facts import NOT_READ, Map, Section, Seen
+from probes.kit.redact import Redactor
+
+BEGINS = re.compile(r"^[ \t]*<system version=\"1\">", re.MULTILINE)
+GRAPH_BEGINS = re.compile(r"^[ \t]*<graphs version=", re.MULTILINE)
+GRAPH = "the rings and trees that NCCL chose among ranks, without the devices that they are; its log tells them"
+_END = "</system>"
+_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_IDENTITY = ("vendor", "familyid", "modelid")
+
+
+def read(text: str, _redactor: Redactor) -> Told:
+    """Raises ValueError for one that is cut off, or made for a kind of machine without having looked at one."""
+    end = text.find(_END)
+    if end < 0:
+        raise ValueError("a topology of NCCL that is cut off before its end")
+    system = document(text[: end + len(_END)])
+    gpus = dict(_gpus(system))
+    if not gpus:
+        raise ValueError(
+            "a topology for NCCL in which no GPU says what it is: one that NCCL itself wrote does (NCCL_TOPO_DUMP_FILE)"
+        )
+    told: dict[str, Section] = {"gpu": Gpus(gpus=Map(gpus))}
+    if processor := _processor(system):
+        told["cpu"] = Cpu(processor=processor)
+    return of_host(told)
+
+
+def _gpus(system: Element) -> Iterator[tuple[str, Gpu]]:
+    for device in system.iter("pci"):
+        gpu, address = device.find("gpu"), device.get("busid", "").lower()
+        if gpu is not None and _ADDRESS.fullmatch(address) and gpu.get("sm", "").isdecimal():
+            number = int(gpu.get("sm", ""))
+            yield address, Gpu(compute_cap=f"{number // 10}.{number % 10}", pci_device_id=_device_id(device))
+
+
+def _device_id(device: Element) -> Seen[str]:
+    """Device and vendor, as NVML tells them in one number."""
+    try:
+        return f"0x{int(device.get('device', ''), 16):04x}{int(device.get('vendor', ''), 16):04x}"
+    except ValueError:
+        return NOT_READ
+
+
+def _processor(system: Element) -> Processor | None:
+    """Where all nodes have one kind, of x86: elsewhere NCCL's numbers are not those of /proc/cpuinfo."""
+    kinds = {tuple(cpu.get(name, "") for name in _IDENTITY) for cpu in system.iter("cpu")}
+    of_x86 = all(cpu.get("arch") == "x86_64" for cpu in system.iter("cpu"))
+    if len(kinds) != 1 or not of_x86 or not all(next(iter(kinds))):
+        return None
+    vendor, family, model = kinds.pop()
+    return Processor(vendor=vendor, family=family, model=model)

@@ -1,0 +1,189 @@
+"""Each format's facts: values that were read by eye in dumps of real machines."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from fingerprint.imports.files import plain
+from fingerprint.imports.joined import Piece, joined
+from fingerprint.imports.recognised import read
+from fingerprint.sections import decoder_of
+from fingerprint.snapshot import Key
+from fingerprint.walk import value_at
+from probes.kit.facts import NOT_READ, Gap, Redacted
+from probes.kit.redact import Redactor
+from tests.imports import texts
+
+REDACTOR = Redactor(b"of the tests")
+UNSUPPORTED = Gap("unsupported")
+
+
+def of(text: str, path: str, target: str = "") -> Any:
+    """The fact that a text tells, as it comes through a strict decode."""
+    pieces = [Piece(one.format, one.told) for one in read(plain(text), REDACTOR) if one.told]
+    area, *names = path.split("/") if ":" not in path else path.replace("//", "/").split("/")
+    section = joined(pieces).sections[Key(area, target)]
+    return value_at(decoder_of(type(section))(msgspec.json.encode(section)), tuple(names))
+
+
+GPU = "gpu/0000:53:00.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        (texts.H100, f"{GPU}/name", "NVIDIA H100 80GB HBM3"),
+        (texts.H100, f"{GPU}/power_limit", 650_000),
+        (texts.H100, f"{GPU}/enforced_power_limit", 700_000),
+        (texts.H100, f"{GPU}/power/draw", 118_010),
+        (texts.H100, f"{GPU}/pci_device_id", "0x233010de"),
+        (texts.H100, f"{GPU}/pcie/link_width_current", 16),
+        (texts.H100, f"{GPU}/clocks_event_reasons/active", "sw_thermal_slowdown hw_power_brake_slowdown"),
+        (texts.H100, f"{GPU}/busy", 1),
+        (texts.H100, f"{GPU}/ecc/aggregate/dram_uncorrected", 1),
+        (texts.H100, f"{GPU}/health/remapped_rows/histogram/max", 2559),
+        (texts.H100, f"{GPU}/memory/total", 81559 << 20),
+        (texts.H100, f"{GPU}/processes/4711/used_memory", 300 << 20),
+        (texts.H100, f"{GPU}/processes/4712/type", "graphics"),
+        (texts.H100, f"{GPU}/index", 0),
+        (texts.H100, "gpu/0000:64:00.0/health/remapped_rows/pending", UNSUPPORTED),
+        (texts.H100, "driver/nvml/cuda_version", "12.2"),
+        (texts.TABLE, f"{GPU}/enforced_power_limit", 700_000),
+        (texts.TABLE, f"{GPU}/compute_mode", "exclusive_process"),
+        (texts.TABLE, f"{GPU}/memory/used", 19818 << 20),
+        (texts.TABLE, f"{GPU}/ecc/mode_current", "enabled"),
+        (texts.TABLE, f"{GPU}/mig/instances", NOT_READ),
+        (texts.TABLE, "gpu/0000:64:00.0/name", NOT_READ),
+        (texts.TABLE, "gpu/0000:64:00.0/index", 1),
+        (texts.TABLE, "gpu/0000:64:00.0/fan/speed", 37),
+        (texts.CSV, "gpu/0000:64:00.0/power_limit", 650_000),
+        (texts.CSV, "gpu/0000:64:00.0/ecc/mode_current", "disabled"),
+        (texts.CSV, f"{GPU}/fan/speed", UNSUPPORTED),
+        (texts.CSV.replace(" W,", ",").replace(" MiB,", ","), f"{GPU}/power_limit", 700_000),
+        (texts.LIST, "gpu/GPU00/nvlink/active", 1),
+        (texts.LIST, "gpu/GPU01/nvlink/links/1/speed", 26562),
+        (texts.LIST, "gpu/GPU00/nvlink/links/1/state", "inactive"),
+        (texts.ERRORS, "gpu/GPU00/nvlink/errors/replay", 7),
+        (texts.ERRORS, "gpu/GPU00/nvlink/errors/crc", 42),
+        (texts.TOPO, "gpu/GPU00/peers/GPU01/p2p_nvlink", "ok"),
+        (texts.TOPO, "gpu/GPU00/peers/GPU01/topology", NOT_READ),
+        (texts.TOPO, "gpu/GPU02/peers/GPU00/topology", "SYS"),
+        (texts.TOPO, "gpu/GPU02/affinity/cpus", "32-63,96-127"),
+        (texts.TOPO, "gpu/GPU02/affinity/memory", "1"),
+        (texts.TOPO, "gpu/GPU02/affinity/numa_node", UNSUPPORTED),
+        (texts.LSCPU, "cpu/cores", 64),
+        (texts.LSCPU, "cpu/caches/L2/size", 2048),
+        (texts.LSCPU, "cpu/caches/L3/size", 61440),
+        (texts.LSCPU, "cpu/processor/model", "143"),
+        (texts.LSCPU, "cpu/processor/hypervisor", False),
+        (texts.LSCPU, "cpu/mitigations/l1tf", "Not affected"),
+        (texts.LSCPU, "cpu/mitigations/spec_store_bypass", NOT_READ),
+        (texts.LSCPU, "numa/nodes/node1/cpus", "32-63,96-127"),
+        (texts.NUMACTL, "numa/nodes/node1/distance", (80, 10, 255)),
+        (texts.NUMACTL, "numa/has_cpu", "0"),
+        (texts.NUMACTL, "numa/has_memory", "0-1"),
+        (texts.NUMACTL, "numa/nodes/node0/total", 490029 * 1024),
+        (texts.PROC, "driver/module/version", "440.31"),
+        (texts.PROC, "driver/module/flavour", "proprietary"),
+        (texts.PROC, "driver/module/parameters/EnableMSI", "1"),
+        (texts.PROC, "gpu/0000:02:00.0/vbios_version", "90.02.0b.00.df"),
+        (texts.PROC, "gpu/0000:03:00.0/uuid", NOT_READ),
+        (texts.PROC, "gpu/0000:03:00.0/minor_number", 1),
+        (texts.KERNEL_LOG, "driver/log/0000:53:00.0/xid/79", 1),
+        (texts.KERNEL_LOG, "driver/log/0000:53:00.0/fallen_off_bus", 1),
+        (texts.KERNEL_LOG, "driver/log/0000:52:01.0/aer_corrected", 1),
+        (texts.KERNEL_LOG, "driver/kernel_log/driver_loaded_at", 12),
+        (texts.KERNEL_LOG, "driver/kernel_log/api_mismatches", 0),
+        (texts.KERNEL_LOG, "memory/vmstat/oom_kill", 1),
+        (texts.COLLECT_ENV, "kernel/release", "5.14.0-362.8.1.el9_3.x86_64"),
+        (texts.COLLECT_ENV, "driver/nvml/driver_version", "550.127.05"),
+        (texts.COLLECT_ENV, "gpu/GPU02/name", "NVIDIA H200"),
+        (texts.COLLECT_ENV, "gpu/GPU02/affinity/cpus", "32-63,96-127"),
+        (texts.COLLECT_ENV, "cpu/processor/model_name", "Intel(R) Xeon(R) Platinum 8462Y+"),
+        (texts.CHECK_ENV, "gpu/GPU01/compute_cap", "8.0"),
+        (texts.CHECK_ENV, "driver/nvml/driver_version", "550.144.03"),
+        (texts.NCCL, "gpu/0000:01:00.0/compute_cap", "8.9"),
+        (texts.NCCL, "gpu/0000:01:00.0/pci_device_id", "0x268410de"),
+        (texts.NCCL, "cpu/processor/family", "143"),
+    ],
+)  # fmt: skip
+def test_a_dump_tells_its_facts_in_their_units(text: str, path: str, value: Any) -> None:
+    assert of(text, path) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "version"),
+    [
+        (texts.COLLECT_ENV, "torch", "2.5.1"),
+        (texts.COLLECT_ENV, "nvidia-nccl-cu12", "2.21.5"),
+        (texts.COLLECT_ENV, "vllm", "0.7.2"),
+        (texts.CHECK_ENV, "torch", "2.5.1+cu124"),
+        (texts.CHECK_ENV, "sgl-kernel", "0.0.5"),
+        (texts.CHECK_ENV, "pyzmq", "26.3.0"),
+    ],
+)
+def test_a_report_tells_versions_by_the_names_of_distributions(text: str, package: str, version: str) -> None:
+    assert of(text, f"libraries/packages/{package}/version", "main") == version
+
+
+def test_a_newer_layout_of_a_report_tells_the_same() -> None:
+    newer = texts.COLLECT_ENV.replace("PyTorch version: ", "PyTorch version              : ").replace(
+        "Nvidia driver version: ", "Nvidia driver version        : "
+    )
+    assert of(newer, "driver/nvml/driver_version") == "550.127.05"
+    assert of(newer, "libraries/packages/torch/version", "main") == "2.5.1"
+
+
+def test_variables_of_a_report_are_redacted_as_those_of_a_process() -> None:
+    env = of(texts.COLLECT_ENV, "process/env", "main").items
+    assert env["NCCL_CUMEM_ENABLE"] == "0"
+    assert isinstance(env["OPENAI_API_KEY"], Redacted)
+
+
+def test_what_a_log_that_begins_after_boot_does_not_hold_is_not_told() -> None:
+    later = texts.KERNEL_LOG.partition("\n")[2]
+    assert of(later, "driver/kernel_log/xids") == 1
+    assert of(later, "driver/kernel_log/api_mismatches") is NOT_READ
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "6,3964,206764307,-;NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "kern  :warn  : 2025-01-21T02:21:33,498559+00:00 NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "[Sun Feb 23 16:24:18 2025] NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "Feb 23 16:24:18 gpu-07 kernel: NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "2025-02-23T16:24:18+0000 gpu-07 kernel: NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "<4>[ 1108.858286] NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+        "NVRM: Xid (PCI:0000:53:00): 79, pid=1, name=x, gone",
+    ],
+)
+def test_a_line_of_the_kernel_is_read_however_it_is_stamped(line: str) -> None:
+    assert of(f"something else\n{line}\n", "driver/log/0000:53:00.0/xid/79") == 1
+
+
+def test_what_a_shell_may_use_is_refused_with_what_is_read_instead() -> None:
+    [one] = read("policy: default\npreferred node: current\nphyscpubind: 0 1\n", REDACTOR)
+    assert one.told is None
+    assert "`numactl -H` is read" in one.says
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (texts.H100.replace(": 2\nGPU", ": 8\nGPU"), "tells of 2 of 8 GPUs: it is cut off"),
+        (texts.TOPO.replace("GPU2\tSYS", "G"), "names 3 GPUs and has rows of 2"),
+        (texts.TOPO.replace("GPU1\tNV18\t X ", "GPU1\t X \tNV18"), "the row of GPU1 does not fit the others"),
+        (texts.NUMACTL[: texts.NUMACTL.index("node 2")], "tells of 2 of 3 nodes"),
+        (texts.LIST[: texts.LIST.rindex("\t")], "GPU 1 has 1, the others 2"),
+        (texts.NCCL.replace(' sm="89"', ""), "in which no GPU says what it is"),
+        (texts.NCCL[:-10], "cut off before its end"),
+        ('{"lscpu": [{"field": "Arch', "cut off or damaged"),
+        ("name, memory.total [MiB]\nNVIDIA L4, 23034 MiB\n", "does not tell GPUs apart"),
+    ],
+)
+def test_what_would_tell_wrong_is_refused_in_a_sentence(text: str, words: str) -> None:
+    [one] = read(plain(text), REDACTOR)
+    assert one.told is None
+    assert words in one.says

@@ -1,0 +1,77 @@
+"""`fingerprint import` of other tools' dumps, as its user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Cli
+from tests.imports import texts
+
+
+@pytest.fixture
+def fingerprint(tmp_path: Path) -> Cli:
+    (tmp_path / "q.txt").write_text(texts.H100)
+    (tmp_path / "lscpu.txt").write_text(texts.LSCPU)
+    (tmp_path / "readme.txt").write_text("About this machine")
+    return Cli(tmp_path)
+
+
+def test_dumps_become_a_run_that_is_compared_and_what_they_do_not_tell_is_not_read(fingerprint: Cli) -> None:
+    told = fingerprint("import", "q.txt", "lscpu.txt", "--name", "old").stdout
+    assert told.splitlines()[0] == "old#1: cpu, driver, gpu, kernel, numa"
+    fingerprint("run", "--name", "new", "--", "true")
+    diff = fingerprint.diff("old", "new")
+    assert {change["fact"] for change in diff["changes"]} >= {"cpu/online"}
+    assert "memory/vm/swappiness" not in {change["fact"] for change in diff["changes"]}
+    unread = {note["says"] for note in diff["not_known"] if note["a"] == "not_read"}
+    assert unread
+
+
+def test_two_dumps_of_one_host_are_told_apart_by_what_changed(fingerprint: Cli, tmp_path: Path) -> None:
+    (tmp_path / "friday.txt").write_text(
+        texts.H100.replace("Requested Power Limit             : 650", "Requested Power Limit             : 450")
+    )
+    fingerprint("import", "q.txt", "--name", "thursday", "--host", "gpu-07")
+    fingerprint("import", "friday.txt", "--name", "friday", "--host", "gpu-07", "--at", "2026-01-16T02:00")
+    diff = fingerprint.diff("thursday", "friday")
+    assert [change["fact"] for change in diff["changes"]] == ["gpu/0000:53:00.0/power_limit"]
+    assert diff["comparable"]["same_host"] is True
+
+
+def test_a_run_of_dumps_says_where_it_is_from(fingerprint: Cli) -> None:
+    fingerprint("import", ".", "--name", "old", "--at", "2026-01-15T02:00")
+    shown = json.loads(fingerprint("show", "old", "--format", "json").stdout)
+    notes = "\n".join(shown["notes"])
+    assert "imported: lscpu.txt: lscpu; q.txt: nvidia-smi -q" in notes
+    assert "time: as --at says" in notes
+    assert "left out: readme.txt: nothing in it is recognised" in notes
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("readme.txt", "--name", "old"), "readme.txt holds no dump that can be taken in"),
+        (("q.txt",), "--name has to name"),
+        (("nope.txt", "--name", "old"), "nope.txt cannot be read"),
+        (("q.txt", "--name", "a/b"), "cannot name a run"),
+        (("/dev/zero", "--name", "old"), "/dev/zero"),
+    ],
+)
+def test_what_cannot_be_taken_in_is_refused_in_a_sentence(fingerprint: Cli, args: tuple[str, ...], words: str) -> None:
+    refused = fingerprint("import", *args, status=2)
+    assert words in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_standard_input_is_read(fingerprint: Cli) -> None:
+    told = fingerprint("import", "-", "--name", "old", input=texts.NUMACTL).stdout
+    assert told.startswith("old#1: numa\n  imported: standard input: numactl -H\n")
+
+
+def test_exported_files_are_taken_in_beside_dumps(fingerprint: Cli, tmp_path: Path) -> None:
+    fingerprint("import", "q.txt", "--name", "old")
+    fingerprint("export", "old", "-o", "old.json")
+    other = Cli(tmp_path / "other")
+    other.home.mkdir()
+    assert other("import", str(tmp_path / "old.json")).stdout.endswith("old#1, 1 new snapshots\n")
