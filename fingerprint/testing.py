@@ -171,7 +171,7 @@ def anonymised(answers: Answers, stand_ins: Mapping[str, str] | None = None) -> 
     """The answers with stand-ins for what names a machine, its network or its people.
 
     The host's name becomes `host`; MAC and IPv4 addresses, UUIDs, GUIDs, machine ids, serial numbers of
-    /proc/cpuinfo, of boards and of their chassis, and names under /home become numbered stand-ins, the same one
+    /proc/cpuinfo, of boards, of their chassis and of disks, and names under /home become numbered stand-ins, the same one
     wherever the same value stood. Words that carry a secret (a password in a URL, a token) become `redacted`.
     `stand_ins` adds words to replace.
     """
@@ -198,13 +198,15 @@ def _hostname(answers: Answers) -> dict[str, str]:
 
 
 def _unit_numbers(answers: Answers) -> dict[str, str]:
-    """What NVML tells of a unit that has no form of its own: known by the call, or by the member of a struct."""
+    """What is told of a unit that has no form of its own: by NVML, known by the call or the member of a struct, or in a
+    file, known by its name."""
     found: dict[str, str] = {}
     for (call, key), answer in sorted(answers.items(), key=lambda item: item[0]):
-        told = answer if isinstance(answer, dict) else {key.rpartition(" ")[2]: answer}
-        for name, value in told.items() if call == "nvml" else ():
-            if name in _UNITS and isinstance(value, str) and len(value) >= LEAST_OF_A_NUMBER and value.strip("0"):
-                found.setdefault(value, _UNITS[name].format(len(found) + 1))
+        told = answer if isinstance(answer, dict) else {key.rpartition(" " if call == "nvml" else "/")[2]: answer}
+        for name, value in told.items() if call in ("nvml", "text") else ():
+            number = value.strip() if isinstance(value, str) else ""
+            if name in _UNITS and len(number) >= LEAST_OF_A_NUMBER and number.strip("0"):
+                found.setdefault(number, _UNITS[name].format(len(found) + 1))
     return found
 
 
@@ -241,6 +243,7 @@ _NAMING: Mapping[str, str] = {
 
 _UNITS: Mapping[str, str] = {
     "nvmlDeviceGetSerial": "16{:011d}",
+    "serial": "19{:011d}",
     "chassisSerialNumber": "18{:011d}",
     "ibGuid": "{:016x}",
     "rackGuid": "{:016x}",

@@ -77,6 +77,11 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "huge pages": ("memory/transparent_hugepage/enabled", "memory/hugepages/*/nr_hugepages"),
     },
     "numa": {"nodes": ("numa/online", "numa/nodes/*/cpus", "numa/nodes/*/size")},
+    "pcie": {
+        "links": ("pcie/*/*/max_link_width", "pcie/*/*/max_link_speed", "pcie/*/*/narrowest/bandwidth"),
+        "access control": ("pcie/bridges/*/acs_control",),
+        "IOMMU": ("pcie/iommu/mode",),
+    },
     "network": {
         "speeds": ("network/interfaces/*/speed", "network/rdma/*/ports/*/rate"),
         "MTU": ("network/interfaces/*/mtu",),

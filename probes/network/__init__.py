@@ -13,11 +13,14 @@ from probes.network.interfaces import Interface, read_interface
 from probes.network.ipv4 import AllInterfaces, Routes, read_all, read_routes
 from probes.network.peer_memory import PeerMemory, read_peer_memory
 from probes.network.rdma import Device, read_rdma
+from probes.network.stack import Stack, read_stack
 
 
 class Network(Section):
     interfaces: Seen[Map[Interface]] = identity(
-        "A card that is gone or renamed: NCCL_SOCKET_IFNAME then names none, and another one is taken", NET
+        "A card that is gone or renamed: NCCL_SOCKET_IFNAME then names none, and another one is taken",
+        NET,
+        follows=("network/routes/default_interface",),
     )
     virtual_interfaces: Seen[int] = telemetry(
         "Pairs of containers and the like: hundreds make each look at all interfaces slow", NET, context=True
@@ -27,6 +30,7 @@ class Network(Section):
     )
     ipv4_all: AllInterfaces = AllInterfaces()
     routes: Routes = Routes()
+    stack: Stack = Stack()
     rdma: Seen[Map[Device]] = identity(
         "An adapter that is missing here is one that NCCL does without, and says nothing", "/sys/class/infiniband"
     )
@@ -42,6 +46,7 @@ def network(host: Host, _target: Target) -> Network:
         bonds=then(found, lambda it: read_bonds(host, it)),
         ipv4_all=read_all(host),
         routes=read_routes(host),
+        stack=read_stack(host),
         rdma=_absent_alike(read_rdma(host)),
         peer_memory=read_peer_memory(host),
     )

@@ -33,6 +33,7 @@ class Routes(Section):
         "Where clients, downloads and what NCCL begins with leave by, unless told otherwise",
         f"ip -4 route show default; {ROUTES}",
         settled="always",
+        follows=("network/interfaces/*/operstate",),
     )
     shared_subnets: Seen[tuple[str, ...]] = state(
         "Cards in one subnet: without rules by source all that is sent leaves by the first of them",

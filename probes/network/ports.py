@@ -89,7 +89,9 @@ def _hardware(why: str, which: str, **more: Any) -> Any:
 
 
 class Port(Section):
-    link_layer: Seen[str] = identity("InfiniBand, or Ethernet: RoCE, which may lose packets", f"{_AT}/link_layer")
+    link_layer: Seen[str] = config(
+        "InfiniBand, or Ethernet: RoCE, which may lose packets; some adapters can be either", f"{_AT}/link_layer"
+    )
     phys_state: Seen[str] = state(
         "Polling and Disabled mean no cable, or none that works", f"{_AT}/phys_state", settled="always", follows=_NETDEV
     )

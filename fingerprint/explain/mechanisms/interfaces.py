@@ -5,7 +5,7 @@ Of TCP and UDP; what RDMA has of its own stands in a theme of its own. A card th
 
 from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule
 
-CARD = "network/interfaces/*"
+CARD, STACK = "network/interfaces/*", "network/stack"
 ETHTOOL = "https://docs.kernel.org/networking/ethtool-netlink.html"
 NAPI = "https://docs.kernel.org/networking/napi.html"
 STATISTICS = "https://docs.kernel.org/networking/statistics.html"
@@ -179,6 +179,32 @@ RULES: tuple[Rule, ...] = (
         "waits for that step. Missed means a ring too short or a core too late, CRC a cable.",
         confirm="`ip -s -s link show CARD` and `ethtool -S CARD` before and after; `nstat -az TcpRetransSegs`",
         sources=(STATISTICS,),
+    ),
+    Rule(
+        name="stack-overrun",
+        sees=(f"{STACK}/softnet/dropped", f"{STACK}/udp/*", f"{STACK}/tcp/prune_called", f"{STACK}/tcp/backlog_drop"),
+        moves=("network", "cpu time"),
+        way="less helps",
+        usual=(1.05, 10.0),
+        beside=("kernel/sysctl/net/core/netdev_max_backlog", "kernel/sysctl/net/core/rmem_max"),
+        why="Packets reached the host and were dropped there: the queue of a core, a socket's buffer or TCP's memory "
+        "was full, as whoever should have read them came too late.",
+        confirm="`nstat -az UdpRcvbufErrors TcpExtPruneCalled TcpExtTCPBacklogDrop`; /proc/net/softnet_stat by core",
+        sources=("https://docs.kernel.org/networking/snmp_counter.html", NAPI),
+    ),
+    Rule(
+        name="turned-away",
+        sees=(f"{STACK}/tcp/listen_overflows", f"{STACK}/tcp/listen_drops"),
+        moves=("network", "availability"),
+        way="less helps",
+        phases=("host latency", "any work"),
+        breaks="seldom",
+        usual=(1.05, 10.0),
+        beside=("kernel/sysctl/net/core/somaxconn",),
+        why="New clients found no place in a server's backlog, which accepts too slowly: their first packet is sent "
+        "again after 1 s, then 3 s, and that is their time to the first token.",
+        confirm="`ss -ltn`: Recv-Q against Send-Q of the server's port; clients that keep their connections",
+        sources=("https://docs.kernel.org/networking/snmp_counter.html",),
     ),
     Rule(
         name="one-subnet",

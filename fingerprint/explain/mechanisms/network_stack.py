@@ -1,6 +1,7 @@
 """Packets, sockets and connections: what /proc/sys/net decides. RDMA passes none of it.
 
-Nothing counts yet where the buffers and queues of a host ran over (`nstat` does): those rules bind always.
+Where the buffers and queues of a host ran over is counted, of all its connections together: what came to a limit shows
+there, and what did not is no suspect.
 """
 
 from fingerprint.explain.mechanisms.graph import Condition, Rule
@@ -9,6 +10,11 @@ NET = "https://docs.kernel.org/admin-guide/sysctl/net.html"
 IP = "https://docs.kernel.org/networking/ip-sysctl.html"
 CORE = "kernel/sysctl/net/core"
 IPV4 = "kernel/sysctl/net/ipv4"
+STACK = "network/stack"
+LOST = (
+    Condition(facts=f"{STACK}/tcp/retrans_segs", sign="grew", says="segments were sent again"),
+    Condition(facts=f"{STACK}/tcp/timeouts", sign="grew", says="flows stood until a timer sent again"),
+)
 
 RULES = (
     Rule(
@@ -25,6 +31,10 @@ RULES = (
             Condition(
                 facts="pressure/cpu_time/softirq", sign="grew", says="cores were at work on packets or timers", least=2
             ),
+        ),
+        shows=(
+            Condition(facts=f"{STACK}/softnet/dropped", sign="grew", says="packets found their core's queue full"),
+            Condition(facts=f"{STACK}/softnet/time_squeeze", sign="grew", says="turns ended with packets left"),
         ),
         usual=(1.0, 1.2),
         why="How many packets a core takes in one turn and how many may wait for it: larger turns carry more, hold up "
@@ -63,6 +73,7 @@ RULES = (
             f"{CORE}/optmem_max",
         ),
         moves=("network",),
+        shows=(Condition(facts=f"{STACK}/udp/*", sign="grew", says="datagrams found a buffer full"),),
         usual=(1.0, 2.0),
         why="They cap what a program may ask for by itself (NCCL_BUFFSIZE is none of it) and what sockets other than "
         "TCP begin with: UDP and tuned sockets are cut short, zero-copy sends fall back to copies. TCP that was left "
@@ -91,6 +102,7 @@ RULES = (
         sees=(f"{IPV4}/tcp_mem",),
         moves=("network",),
         way="more helps",
+        binds=(Condition(facts=f"{STACK}/tcp/prune_called", sign="grew", says="sockets were cut down for memory"),),
         beside=("memory/total",),
         why="Where all sockets together hold more than the second of its numbers, windows shrink; above the third, "
         "packets are dropped. It takes gigabytes to get there.",
@@ -119,6 +131,7 @@ RULES = (
         name="loss-recovery",
         sees=(f"{IPV4}/tcp_sack", f"{IPV4}/tcp_timestamps", f"{IPV4}/tcp_mtu_probing"),
         moves=("network",),
+        binds=LOST,
         usual=(1.02, 3.0),
         why="What one lost packet costs: itself or a whole window again, and whether too large packets that a tunnel "
         "swallows are noticed at all. Without loss only the 12 bytes of a time stamp are left.",
@@ -146,6 +159,7 @@ RULES = (
         sees=(f"{CORE}/somaxconn", f"{IPV4}/tcp_max_syn_backlog", f"{IPV4}/tcp_syncookies"),
         moves=("network", "availability"),
         phases=("host latency", "any work"),
+        binds=(Condition(facts=f"{STACK}/tcp/listen_*", sign="grew", says="new clients found no place"),),
         why="A burst of new clients that does not fit waits for its first packet to be sent again, 1 s and then 3 s; "
         "with cookies they get in, without window scaling. Clients that keep their connections notice nothing.",
         confirm="`nstat -az TcpExtListenOverflows TcpExtListenDrops` before and after; `ss -ltn` shows the queues.",

@@ -9,7 +9,10 @@ SYSFS = "https://docs.kernel.org/admin-guide/abi-stable.html"
 GPUDIRECT = "https://docs.nvidia.com/cuda/gpudirect-rdma/"
 NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
 COUNTERS = "https://github.com/torvalds/linux/commit/e1f24a79f424ddb03828de7c0152668c9a30146e"
-CARRIED = (Condition(facts=f"{PORT}/counters/port_*_data", sign="crossed", says="anything crossed the port by RDMA"),)
+CARRIED = (
+    Condition(facts=f"{PORT}/counters/port_*_data", sign="crossed", says="anything crossed the port by RDMA"),
+    Condition(facts=f"{PORT}/hw_counters/*bytes", sign="crossed", says="anything crossed the port of an EFA"),
+)
 REPEATED = (
     Condition(facts=f"{PORT}/hw_errors/*", sign="grew", says="packets were sent again or given up"),
     Condition(facts=f"{PORT}/hw_congestion/*", sign="grew", says="the network told of congestion"),
@@ -19,7 +22,7 @@ BETWEEN_HOSTS: tuple[Phase, ...] = ("decode step", "verify step", "prefill", "tr
 RULES: tuple[Rule, ...] = (
     Rule(
         name="rdma-port",
-        sees=(DEVICE, PORT, f"{PORT}/state", f"{PORT}/phys_state"),
+        sees=(DEVICE, PORT, f"{PORT}/state", f"{PORT}/phys_state", f"{PORT}/link_layer"),
         moves=("network", "collective", "availability"),
         best=("ACTIVE", "LinkUp", "present"),
         between=True,

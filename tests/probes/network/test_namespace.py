@@ -17,6 +17,28 @@ from fingerprint.testing import sections_of
 from probes.kit.host import Host
 print(json.dumps(sections_of(Host(), ["network"])["network"]))
 """
+MOVED = """
+import subprocess, sys
+from tests.probes.tree import causes, lasting
+for command in sys.stdin.read().splitlines():
+    before = lasting("network")
+    subprocess.run(command, shell=True, check=True)
+    print(command, *sorted(causes(before, lasting("network"))), sep="|")
+"""
+OVERRUN = """
+import socket
+full = socket.create_server(("127.0.0.1", 0), backlog=0)
+clients = [socket.socket() for _ in range(8)]
+for client in clients:
+    client.setblocking(False)
+    client.connect_ex(full.getsockname())
+deaf = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+deaf.bind(("127.0.0.1", 0))
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    for _ in range(99):
+        sender.sendto(bytes(1000), deaf.getsockname())
+"""
 LAID = """
 set -e
 mount -t sysfs sysfs /sys
@@ -24,24 +46,25 @@ ip link set lo up mtu 9000
 ip link add left type veth peer name right
 ip link add apart type veth peer name other
 ip link add join type bridge
+ip link add above link right type macvlan mode bridge
 ip link set left master join
 ip link set left mtu 1400 txqueuelen 77
 ip addr add 192.0.2.1/25 dev right
 ip addr add 192.0.2.2/25 dev apart
-for each in left right apart other join; do ip link set $each up; done
+for each in left right apart other above join; do ip link set $each up; done
 ip route add default dev right
 ip rule add from 198.51.100.7 table 7
 ip rule add to 203.0.113.0/24 table 8
 """
 
 
-def inside(script: str, *apart: str) -> str:
+def inside(script: str, *apart: str, typed: str = "") -> str:
     """What a shell prints in namespaces of its own. apart: flags of unshare."""
-    argv = ["unshare", "--net", "--mount", *apart, "sh", "-c", script, "sh", sys.executable, READ]
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout
+    argv = ["unshare", "--net", "--mount", *apart, "sh", "-c", script, "sh", sys.executable, READ, MOVED]
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60, input=typed).stdout
 
 
-def _namespaces() -> Iterator[str]:
+def namespaces() -> Iterator[str]:
     for flags in ("", "--user --map-root-user"):
         made = subprocess.run(
             ["unshare", "--net", "--mount", *flags.split(), "mount", "-t", "sysfs", "sysfs", "/sys"],
@@ -51,18 +74,19 @@ def _namespaces() -> Iterator[str]:
             yield flags
 
 
-@pytest.fixture(scope="module", params=list(_namespaces()))
+@pytest.fixture(scope="module", params=list(namespaces()))
 def told(request: pytest.FixtureRequest) -> Any:
     """The section, and what ip(8) tells."""
-    asked = 'for what in "-d -j link" "-j rule"; do ip $what; done; exec "$1" -c "$2"'
+    asked = 'for what in "-d -j link" "-j rule"; do ip $what; done; "$1" -c "$2"'
     lines = inside(LAID + asked, *request.param.split()).splitlines()
     return json.loads(lines[2]), {link["ifname"]: link for link in json.loads(lines[0])}, json.loads(lines[1])
 
 
-def test_the_way_out_the_loopback_and_nothing_else_is_listed(told: Any) -> None:
+def test_the_way_out_what_lies_above_it_and_the_loopback_are_listed(told: Any) -> None:
     section, links, _rules = told
-    assert sorted(section["interfaces"]["items"]) == ["lo", "right"]
-    assert section["virtual_interfaces"] == len(links) - 2
+    assert sorted(section["interfaces"]["items"]) == ["above", "lo", "right"]
+    assert section["interfaces"]["items"]["above"]["lower"] == ["right"]
+    assert section["virtual_interfaces"] == len(links) - 3
 
 
 def test_links_are_as_ip_tells_them(told: Any) -> None:
@@ -90,6 +114,32 @@ def test_two_cards_of_one_subnet_are_told_and_that_a_rule_steers_them(told: Any)
     routes = told[0]["routes"]
     assert (routes["default_interface"], routes["shared_subnets"]) == ("right", ["apart right"])
     assert routes["unsteered_subnets"] == []
+
+
+def test_clients_that_were_turned_away_and_datagrams_that_were_lost_are_counted() -> None:
+    script = 'set -e; ip link set lo up; "$1" -c "$2"; cat | "$1"; "$1" -c "$2"; nstat -a -z -s -j'
+    *lines, shown = inside(script, typed=OVERRUN).splitlines()
+    before, after = (json.loads(line)["stack"] for line in lines)
+    counts = json.loads(shown)["kernel"]
+    assert (before["tcp"]["listen_overflows"], before["udp"]["rcvbuf_errors"]) == (0, 0)
+    assert after["tcp"]["listen_overflows"] == counts["TcpExtListenOverflows"] > 0
+    assert after["udp"]["rcvbuf_errors"] == counts["UdpRcvbufErrors"] > 0
+    assert after["tcp"]["out_segs"] == counts["TcpOutSegs"] > 0
+
+
+def test_what_is_changed_moves_the_fact_of_its_name_and_nothing_else_but_what_follows() -> None:
+    card = "network/interfaces/right"
+    moves = {
+        "ip link set right mtu 1300": f"network/interfaces/above/mtu {card}/mtu",
+        "ip link set right txqueuelen 99": f"{card}/tx_queue_len",
+        "sysctl -qw net.ipv4.conf.right.rp_filter=2": f"{card}/rp_filter",
+        "ip rule add from 198.51.100.8 table 9": "network/routes/rules_ipv4 network/routes/rules_ipv4_by_source",
+        "ip addr del 192.0.2.2/25 dev apart": "network/routes/shared_subnets",
+        "ip link set other down": "",
+    }
+    told = inside(f'{LAID} exec "$1" -c "$3"', typed="\n".join(moves))
+    found = {command: " ".join(facts) for command, *facts in (line.split("|") for line in told.splitlines())}
+    assert found == moves
 
 
 @pytest.mark.root
