@@ -171,8 +171,8 @@ def anonymised(answers: Answers, stand_ins: Mapping[str, str] | None = None) -> 
     """The answers with stand-ins for what names a machine, its network or its people.
 
     The host's name becomes `host`; MAC and IPv4 addresses, UUIDs, GUIDs, machine ids, serial numbers of
-    /proc/cpuinfo, of boards, of their chassis and of disks, and names under /home become numbered stand-ins, the same one
-    wherever the same value stood. Words that carry a secret (a password in a URL, a token) become `redacted`.
+    /proc/cpuinfo, of boards, of their chassis and of disks, and names under /home become numbered stand-ins, the same
+    one wherever the same value stood. Words that carry a secret (a password in a URL, a token) become `redacted`.
     `stand_ins` adds words to replace.
     """
     words = {**_hostname(answers), **_unit_numbers(answers), **(stand_ins or {})}

@@ -221,6 +221,13 @@ def test_what_names_a_board_its_chassis_or_its_fabric_gets_stand_ins() -> None:
     }  # fmt: skip
 
 
+def test_what_names_a_disk_gets_a_stand_in_wherever_it_stands() -> None:
+    place = "/sys/block/nvme0n1/device/serial"
+    shown = anonymised({("text", place): "S7KGNU0X123456  \n", ("text", "/etc/disks"): "S7KGNU0X123456 in bay 3\n"})
+    assert shown == {("text", place): "1900000000001  \n", ("text", "/etc/disks"): "1900000000001 in bay 3\n"}
+    assert anonymised({("text", place): "0000\n"}) == {("text", place): "0000\n"}
+
+
 def test_a_board_without_a_serial_number_and_a_fabric_without_a_name_stay_so() -> None:
     without = of_board("0000000000000", "00000000-0000-0000-0000-000000000000", [0] * 16)
     shown = anonymised(without)

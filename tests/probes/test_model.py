@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from probes.kit.redact import Redactor
 from probes.model import Model
 from probes.model import read as probe
 from probes.model.sections import Checkpoint
+from tests.kit.standing_still import standing_still
 from tests.kit.test_weights import gguf, safetensors
 from tests.probes.children import running
 from tests.probes.tree import Forbidding
@@ -143,6 +145,18 @@ def test_a_folder_is_told_by_its_small_files_and_the_headers_of_its_shards(tmp_p
     assert weights.bytes == sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     assert weights.tensors == Map({"BF16": 1, "F32": 1})
     assert weights.metadata == Map({"format": "pt"})
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_of_a_model_whose_server_is_gone_each_fact_says_so_in_time(tmp_path: Path) -> None:
+    with standing_still(tmp_path / "mounted") as mounted:
+        began = time.monotonic()
+        found = served("--model-path", str(mounted / "m"), "--speculative-draft-model-path", str(tmp_path / "d"))
+        assert time.monotonic() - began < 4
+    target = found["target"]
+    assert target.path == target.configuration == target.weights.headers == Gap("timed_out")
+    assert found["draft"].path == Gap("absent")
 
 
 def digest(data: bytes) -> str:
