@@ -1,6 +1,7 @@
 """Whether a file was written during a run: an old one of an earlier run must never be taken for this run's."""
 
 import os
+import re
 import stat
 from typing import NamedTuple
 
@@ -9,7 +10,8 @@ from fingerprint.metrics.source import LARGEST, Source, load
 
 # The clock of a file server and ours may differ by so much.
 CLOCKS_APART_NS = 60 * 10**9
-_JSON_OR_GZIP = (b"{", b"[", b"\x1f")
+# Of JSON, gzip or Prometheus; a log whose lines begin with their time is none.
+_MAY_BE_ADDED_TO = re.compile(rb"\s*(?:\{|\[(?!\d{4}-\d\d-)|\x1f|# (?:HELP|TYPE) )")
 _END = 4096  # bytes
 
 
@@ -92,6 +94,6 @@ def _content(path: str) -> bytes:
             return b""
         with open(path, "rb") as file:
             start = file.read(64)
-            return start + file.read(LARGEST) if start.lstrip()[:1] in _JSON_OR_GZIP else b""
+            return start + file.read(LARGEST) if _MAY_BE_ADDED_TO.match(start) else b""
     except OSError:
         return b""

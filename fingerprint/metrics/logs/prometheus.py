@@ -20,6 +20,7 @@ CLIENT = "prometheus"
 _ENGINES = ("vllm:", "sglang:", "llamacpp:")
 _SAMPLE = re.compile(r"^(?:vllm|sglang|llamacpp):\w+(?:\{[^\n]*\})? [\d.]", re.MULTILINE)
 _MOST = 1e18
+_STARTED = "process_start_time_seconds"
 _QUANTILES = (50, 90, 99)
 
 # A histogram is a mean, and quantiles within its buckets.
@@ -93,12 +94,12 @@ def read(source: Source) -> Found:
     if not now:
         raise NothingRead("no scrape of vLLM, SGLang or llama.cpp in it that was added now")
     first = [*before, *now][0] if before or len(now) > 1 else {}
-    restarted = any(_total(now[-1], name) < _total(first, name) for name in first if name.endswith("_total"))
-    metrics = tuple(_metrics(now, {} if restarted else first))
+    first = {} if _restarted(first, now[-1]) else first
+    metrics = tuple(_metrics(now, first))
     if not metrics:
         raise NothingRead("the scrapes tell of no request, no gauge and no counter that is known")
     since = f"{source.name}: counters and histograms are those since the server's start; scrape it before the run too"
-    return Found(metrics, _workload(now[-1]), (since,) if restarted or not first else ())
+    return Found(metrics, _workload(now[-1]), () if first else (since,))
 
 
 def _scrapes(data: bytes) -> list[Scrape]:
@@ -115,12 +116,24 @@ def _scrapes(data: bytes) -> list[Scrape]:
                 seen = set()
             seen.add(family.name)
             for sample in family.samples:
-                engine, _, name = sample.name.partition(":")
-                if f"{engine}:" in _ENGINES and _is_value(sample.name, sample.value):
+                name = _own(sample.name)
+                if name and _is_value(sample.name, sample.value):
                     scrapes[-1].setdefault(name, []).append(Reading(sample.labels, sample.value))
     except ValueError as error:
         raise NothingRead(f"it is no text of Prometheus: {error}") from None
-    return [scrape for scrape in scrapes if scrape]
+    return [scrape for scrape in scrapes if scrape.keys() - {_STARTED}]
+
+
+def _own(name: str) -> str:
+    """Without the engine's prefix; empty for what is of no engine."""
+    engine, _, rest = name.partition(":")
+    return rest if f"{engine}:" in _ENGINES else name if name == _STARTED else ""
+
+
+def _restarted(first: Scrape, last: Scrape) -> bool:
+    """Its counters began anew, or it says so."""
+    fell = any(_total(last, name) < _total(first, name) for name in first if name.endswith("_total"))
+    return fell or (_STARTED in first and _STARTED in last and first[_STARTED] != last[_STARTED])
 
 
 def _is_value(name: str, value: float) -> bool:

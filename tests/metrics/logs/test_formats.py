@@ -1,13 +1,17 @@
 """A log is told by its content, among the results of clients."""
 
 import json
+import time
+from pathlib import Path
 
 import pytest
 
 from fingerprint.metrics import formats
 from fingerprint.metrics.found import NothingRead
 from fingerprint.metrics.source import Source, load
-from tests.metrics.logs.texts import decode, drafts, engine, samples, sglang_log, source
+from fingerprint.metrics.written import before
+from fingerprint.metrics.written import written as ours
+from tests.metrics.logs.texts import decode, drafts, engine, samples, sglang_log, source, written
 from tests.metrics.results import FILES
 
 SGLANG = source(*sglang_log([90.0, 91.0], [2.0, 2.0]))
@@ -54,3 +58,13 @@ def test_a_container_s_log_of_json_lines_is_read() -> None:
 def test_a_log_in_which_nothing_ran_is_named() -> None:
     with pytest.raises(NothingRead, match=r"^server.log: SGLang's log tells of no batch that ran"):
         formats.read(source("server_args=ServerArgs(model_path='m')"))
+
+
+def test_of_a_log_that_the_command_writes_only_what_it_added_counts(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    known = before(str(written(path, sglang_log([70.0, 71.0], [2.0, 2.0]))), time.time_ns())
+    with path.open("a") as log:
+        log.writelines(f"{decode(speed, 2.0)}\n" for speed in (80.0, 81.0))
+    assert samples(formats.read(ours(known)), "gen_throughput") == (80.0, 81.0)
+    written(path, sglang_log([90.0, 91.0, 92.0, 93.0, 94.0], [2.0] * 5))
+    assert samples(formats.read(ours(known)), "gen_throughput") == (90.0, 91.0, 92.0, 93.0, 94.0)

@@ -1,11 +1,16 @@
 """What an engine answers to /metrics: of two scrapes the difference is the run's."""
 
+import time
+from pathlib import Path
+
 import pytest
 
 from fingerprint.metrics.found import NothingRead
 from fingerprint.metrics.logs import prometheus
 from fingerprint.metrics.source import Source
-from tests.metrics.logs.texts import metrics, read, samples, size_of
+from fingerprint.metrics.written import before
+from fingerprint.metrics.written import written as ours
+from tests.metrics.logs.texts import metrics, read, samples, size_of, written
 
 
 def vllm(drafts: float, accepted: float, requests: int, seconds: float, running: int = 1) -> list[str]:
@@ -64,6 +69,19 @@ def test_a_server_that_was_started_again_counts_from_its_start() -> None:
     found = read(*vllm(1000, 9000, 20, 3.0), *vllm(100, 150, 4, 1.0))
     assert samples(found, "acceptance_length") == (2.5,)
     assert len(found.remarks) == 1
+
+
+def test_a_server_that_says_that_it_was_started_again_counts_from_its_start() -> None:
+    first = ["process_start_time_seconds 1.0", *vllm(10, 20, 20, 3.0)]
+    found = read(*first, "process_start_time_seconds 2.0", *vllm(100, 150, 40, 7.0))
+    assert samples(found, "acceptance_length") == (2.5,)
+
+
+def test_a_file_that_is_written_anew_is_compared_with_what_it_held(tmp_path: Path) -> None:
+    path = str(written(tmp_path / "metrics.prom", vllm(100, 150, 20, 3.0)))
+    known = before(path, time.time_ns())
+    written(tmp_path / "metrics.prom", vllm(200, 270, 40, 7.0))
+    assert samples(prometheus.read(ours(known)), "acceptance_length") == pytest.approx((2.2,))
 
 
 def test_ranks_of_one_scheduler_tell_the_same_and_schedulers_add_up() -> None:
