@@ -1,18 +1,19 @@
 """The configuration space of a PCI function: the registers of the capabilities that are asked for, and nothing else.
 
-The rest holds serial numbers and addresses, which no recording shall have. Layout: PCI Local Bus Specification 3.0,
-6.7; PCI Express Base Specification 6.0, 7.5 to 7.9; offsets as in include/uapi/linux/pci_regs.h.
+The rest holds serial numbers and addresses, which no recording shall have; and each word that is read is a request that
+the device answers, in about a microsecond. Layout: PCI Local Bus Specification 3.0, 6.7; PCI Express Base Specification
+6.0, 7.5 to 7.9; offsets as in include/uapi/linux/pci_regs.h.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
 from probes.kit.facts import Gap, Seen
-from probes.kit.regular import octets_of
+from probes.kit.regular import open_regular
 
-SIZE = 4096
 _HEADER, _BASIC = 64, 256
 _STATUS, _LISTED, _TYPE = 0x06, 0x10, 0x0E
 _FIRST: Mapping[int, int] = {0: 0x34, 1: 0x34, 2: 0x14}  # of the list, by type of header
@@ -29,6 +30,8 @@ EXTENDED: Mapping[int, tuple[str, int]] = {
 }
 
 Size = Literal["header", "basic", "extended"]
+Read = Callable[[int, int], bytes]
+"""So many bytes from a place on; fewer where the space ends."""
 
 
 class PciConfig(msgspec.Struct, frozen=True):
@@ -46,25 +49,34 @@ class PciConfig(msgspec.Struct, frozen=True):
 
 def registers_of(path: str) -> Seen[PciConfig]:
     """Of a function that sleeps the kernel wakes it for this (drivers/pci/pci-sysfs.c, pci_read_config)."""
-    octets = octets_of(path, SIZE)
-    if len(octets) < _HEADER:
-        return Gap("failed", f"a configuration space has {_HEADER} bytes and more, not {len(octets)}")
-    return read_pci_config(octets)
+    fd = open_regular(path)
+    try:
+        return _told(lambda at, size: os.pread(fd, size, at))
+    finally:
+        os.close(fd)
 
 
-def read_pci_config(octets: bytes) -> PciConfig:
+def read_pci_config(octets: bytes) -> Seen[PciConfig]:
     """octets: the first 64 of a configuration space, or more, as `lspci -xxxx` prints them."""
-    size: Size = "header" if len(octets) < _BASIC else "basic" if len(octets) < SIZE else "extended"
-    if octets[:4] == b"\xff" * 4:
+    return _told(lambda at, size: octets[at : at + size])
+
+
+def _told(read: Read) -> Seen[PciConfig]:
+    basic = read(0, _BASIC)
+    if len(basic) < _HEADER:
+        return Gap("failed", f"a configuration space has {_HEADER} bytes and more, not {len(basic)}")
+    is_extended = len(basic) == _BASIC and read(_BASIC, 4) != b""
+    size: Size = "extended" if is_extended else "basic" if len(basic) == _BASIC else "header"
+    if basic[:4] == b"\xff" * 4:
         return PciConfig(size, gone=True)
     found: dict[str, str] = {}
     damaged = False
-    for known, walk in ((BASIC, _basic), (EXTENDED, _extended)):
-        for number, at in walk(octets):
+    for known, walk in ((BASIC, _basic(basic)), (EXTENDED, _extended(read) if is_extended else ())):
+        for number, at in walk:
             damaged |= number == _NOWHERE
             name, length = known.get(number, ("", 0))
-            if name:
-                found.setdefault(name, octets[at : at + length].hex())
+            if name and name not in found:
+                found[name] = read(at, length).hex()
     return PciConfig(size, damaged=damaged, found=found)
 
 
@@ -75,20 +87,21 @@ def _basic(octets: bytes) -> Iterator[tuple[int, int]]:
         return
     at, left = octets[start] & ~3, _MOST
     while at:
-        if at < _HEADER or at + 1 >= _BASIC or not left:
+        if at < _HEADER or not left:
             yield _NOWHERE, at
             return
         yield octets[at], at
         at, left = octets[at + 1] & ~3, left - 1
 
 
-def _extended(octets: bytes) -> Iterator[tuple[int, int]]:
+def _extended(read: Read) -> Iterator[tuple[int, int]]:
     at, left = _BASIC, _MOST_EXTENDED
-    while at and len(octets) >= SIZE:
-        header = int.from_bytes(octets[at : at + 4], "little")
+    while at:
+        octets = read(at, 4)
+        header = int.from_bytes(octets, "little")
         if header in (0, 0xFFFFFFFF) and at == _BASIC:
             return
-        if at < _BASIC or header == 0xFFFFFFFF or not left:
+        if at < _BASIC or len(octets) < 4 or header == 0xFFFFFFFF or not left:
             yield _NOWHERE, at
             return
         yield header & 0xFFFF, at

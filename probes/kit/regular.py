@@ -52,13 +52,9 @@ def whole(path: str, cap: int) -> Seen[str]:
 
 
 def beginning(path: str, size: int) -> str:
-    return octets_of(path, size).decode("utf-8", "backslashreplace")
-
-
-def octets_of(path: str, size: int) -> bytes:
     fd = open_regular(path)
     try:
-        return os.read(fd, size)
+        return os.read(fd, size).decode("utf-8", "backslashreplace")
     finally:
         os.close(fd)
 

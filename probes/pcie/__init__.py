@@ -15,7 +15,7 @@ from probes.kit.probe import Target, probe
 from probes.pcie import registers as r
 from probes.pcie.iommu import Groups, read_iommu
 from probes.pcie.reading import AT_THE_OTHER_END, Facts, Reader
-from probes.pcie.sections import Bridge, Card, Gpu, Pcie
+from probes.pcie.sections import Bridge, Card, Gpu, Pcie, Sleep
 from probes.pcie.tree import (
     DEVICES,
     NODES,
@@ -106,6 +106,7 @@ def _bridge(host: Host, bus: Bus, address: str) -> Bridge:
     return Bridge(
         **_function(identity, root, reader),
         **link,
+        power=Sleep(runtime_status=reader.runtime_status),
         acs_control=r.acs(reader.registers, r.ACS_CONTROL),
         acs_capability=r.acs(reader.registers, r.ACS_CAPABILITY),
     )
@@ -133,6 +134,7 @@ def _endpoint(host: Host, bus: Bus, address: str, groups: Groups) -> Gpu | Card:
         "bridges": place.bridges,
         "attachment": attachment(place, address, bus.identities),
         "numa_node": reader.numa_node(),
+        "power": reader.power(),
         "iommu_group": group,
         "iommu_group_type": groups.type_of(group),
     }

@@ -11,8 +11,8 @@ from probes.pcie.sections import Aer, Power
 from probes.pcie.tree import DEVICES
 
 ASLEEP = Gap("asleep", "it is suspended, and to read its registers would wake it")
-NO_LINK = Gap("unsupported", "no link leads to it: it is a part of the CPU or the chipset")
 AT_THE_OTHER_END = Gap("unsupported", "of the link below a port the device at its other end tells")
+_UNKNOWN = 255  # PCIE_LNK_WIDTH_UNKNOWN, where there is no link
 _SLEEPS = ("suspended", "suspending")
 _CORRECTABLE = {
     "correctable": "TOTAL_ERR_COR",
@@ -32,14 +32,14 @@ class Reader:
     def __init__(self, host: Host, address: str) -> None:
         self.host = host
         self.folder = f"{DEVICES}/{address}"
-        self.power = self._power()
-        self.asleep = self.power.runtime_status in _SLEEPS
-        self.registers: r.Registers = ASLEEP if self.asleep else host.pci_config(f"{self.folder}/config")
+        self.runtime_status = self._line("power/runtime_status")
+        asleep = self.runtime_status in _SLEEPS
+        self.registers: r.Registers = ASLEEP if asleep else host.pci_config(f"{self.folder}/config")
 
-    def _power(self) -> Power:
+    def power(self) -> Power:
         return Power(
+            runtime_status=self.runtime_status,
             control=self._line("power/control"),
-            runtime_status=self._line("power/runtime_status"),
             power_state=self._line("power_state"),
             d3cold_allowed=self.number("d3cold_allowed"),
         )
@@ -61,14 +61,13 @@ class Reader:
             "aspm": r.aspm(self.registers, r.ASPM_CONTROL),
             "max_payload": r.size(self.registers, r.MAX_PAYLOAD),
             "max_payload_supported": r.size(self.registers, r.MAX_PAYLOAD_SUPPORTED),
-            "power": self.power,
             "aer": self._aer(),
         }
 
     def link(self) -> Facts:
         """What the link above it does now."""
         return {
-            "current_link_speed": self._link("current_link_speed", r.field(self.registers, r.LINK_SPEED)),
+            "current_link_speed": self._link("current_link_speed", r.of_link(self.registers, r.LINK_SPEED)),
             "current_link_width": self._lanes("current_link_width", r.LINK_WIDTH),
         }
 
@@ -86,11 +85,12 @@ class Reader:
         """From the registers, or from the kernel where these are not for us."""
         if generation == r.DENIED:
             return then(self._line(name), speed)
-        return then(generation, lambda number: speed_of(number) if number else NO_LINK)
+        return then(generation, lambda number: speed_of(number) if number else r.NO_LINK)
 
     def _lanes(self, name: str, field: r.Field) -> Seen[int]:
-        width = r.field(self.registers, field)
-        return then(self.number(name) if width == r.DENIED else width, lambda lanes: lanes or NO_LINK)
+        width = r.of_link(self.registers, field)
+        lanes = self.number(name) if width == r.DENIED else width
+        return then(lanes, lambda number: number if number not in (0, _UNKNOWN) else r.NO_LINK)
 
     def _aer(self) -> Aer:
         """A function without this capability has none of the files."""

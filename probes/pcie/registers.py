@@ -1,6 +1,7 @@
 """What the registers of a PCI function say: fields by their place in a capability, as lspci names them."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, seen_or, then
@@ -11,10 +12,12 @@ GONE = Gap("lost", "its registers read as all ones: nothing answers at this addr
 DAMAGED = Gap("failed", "a list of capabilities leads nowhere or has no end")
 NO_EXTENDED = Gap("unsupported", "it has no extended configuration space, or the way to it has none")
 LACKS = Gap("unsupported", "it does not have this capability")
+NO_LINK = Gap("unsupported", "no link leads to it, as to a part of the CPU or the chipset")
 
 ACS = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
 ASPM = ("disabled", "L0s", "L1", "L0s L1")
 LEAST_PAYLOAD = 128
+INTEGRATED = (9, 10)  # types of functions that are part of the root complex: their registers of a link mean nothing
 REBAR_ENTRY, MOST_BARS = 8, 6
 
 
@@ -28,6 +31,7 @@ class Field(NamedTuple):
 
 
 VERSION = Field("express", 0x02, 0, 4)
+TYPE = Field("express", 0x02, 4, 4)
 MAX_PAYLOAD_SUPPORTED = Field("express", 0x04, 0, 3)
 EXTENDED_TAGS_SUPPORTED = Field("express", 0x04, 5)
 RELAXED_ORDERING = Field("express", 0x08, 4)
@@ -64,8 +68,13 @@ def size(registers: Registers, what: Field) -> Seen[int]:
     return then(field(registers, what), lambda code: LEAST_PAYLOAD << code if code < 6 else _reserved(code))
 
 
+def of_link(registers: Registers, what: Field) -> Seen[int]:
+    """Of a field about the link that leads to it, or away from it."""
+    return NO_LINK if field(registers, TYPE) in INTEGRATED else field(registers, what)
+
+
 def aspm(registers: Registers, what: Field) -> Seen[str]:
-    return then(field(registers, what), lambda code: ASPM[code])
+    return then(of_link(registers, what), lambda code: ASPM[code])
 
 
 def acs(registers: Registers, what: Field) -> Seen[tuple[str, ...]]:
@@ -77,8 +86,8 @@ def max_generation(registers: Registers) -> Seen[int]:
     """The highest bit of the speeds that are listed, as the kernel has it; old devices list none, and those of version
     1 have something else there."""
     is_listed = seen_or(field(registers, VERSION), 0) > 1
-    listed = seen_or(field(registers, LINK_SPEEDS), 0) if is_listed else 0
-    return listed.bit_length() or field(registers, MAX_LINK_SPEED)
+    listed = seen_or(of_link(registers, LINK_SPEEDS), 0) if is_listed else 0
+    return listed.bit_length() or of_link(registers, MAX_LINK_SPEED)
 
 
 def bar_sizes(registers: Registers) -> Seen[Mapping[int, int]]:
@@ -98,15 +107,20 @@ def _sizes(registers: Registers, count: int) -> Seen[Mapping[int, int]]:
 
 
 def _field(found: PciConfig, what: Field) -> Seen[int]:
-    octets = bytes.fromhex(found.found.get(what.capability, ""))
-    word = octets[what.at : what.at + 4]
+    octets = found.found.get(what.capability, "")
+    first = 8 * what.at + what.first
     if found.gone:
         return GONE
     if not octets:
         return _missing(found, what.capability)
-    if 8 * len(word) < what.first + what.bits:
+    if 4 * len(octets) < first + what.bits:
         return DAMAGED
-    return int.from_bytes(word, "little") >> what.first & (1 << what.bits) - 1
+    return _number(octets) >> first & (1 << what.bits) - 1
+
+
+@lru_cache(maxsize=64)
+def _number(octets: str) -> int:
+    return int.from_bytes(bytes.fromhex(octets), "little")
 
 
 def _missing(found: PciConfig, capability: str) -> Gap:

@@ -46,17 +46,20 @@ class Aer(Section):
     )
 
 
-class Power(Section):
-    control: Seen[str] = config(
-        "`auto` lets a device sleep when nobody uses it: who comes next waits until it and the bridges above are awake",
-        f"{DEVICES}/*/power/control",
-        restore=f"echo {{value}} > {DEVICES}/{{key}}/power/control",
-    )
+class Sleep(Section):
     runtime_status: Seen[str] = state(
         "Of what is suspended the registers are not read, because that would wake it",
         f"{DEVICES}/*/power/runtime_status",
         settled="link traffic",
         context=True,
+    )
+
+
+class Power(Sleep):
+    control: Seen[str] = config(
+        "`auto` lets a device sleep when nobody uses it: who comes next waits until it and the bridges above are awake",
+        f"{DEVICES}/*/power/control",
+        restore=f"echo {{value}} > {DEVICES}/{{key}}/power/control",
     )
     power_state: Seen[str] = state(
         "How deep it sleeps: from D3cold it comes back through a reset of the link",
@@ -110,13 +113,13 @@ class Function(Section):
     max_payload_supported: Seen[int] = identity(
         "What it could take: the others on the way decide as well", f"{CONFIG}, Device Capabilities", "B", context=True
     )
-    power: Power = Power()
     aer: Aer = Aer()
 
 
 class Bridge(Function):
     """A root port, a switch's port, or a bridge to conventional PCI: one above a device that matters here."""
 
+    power: Sleep = Sleep()
     current_link_speed: Seen[int] = state(
         "Of the link above a switch: it is shared by all that hangs below",
         f"{DEVICES}/*/current_link_speed, or Link Status in config",
@@ -194,6 +197,7 @@ class Endpoint(Function):
         "Which memory node is near to it", f"{DEVICES}/*/numa_node", settled="always",
         follows=("gpu/*/pcie/numa_node",),
     )  # fmt: skip
+    power: Power = Power()
     narrowest: Narrowest = Narrowest()
     max_read_request: Seen[int] = config(
         "How much it asks of memory at once: of 128 bytes each a card of 200 Gb/s does not read at its rate",

@@ -4,6 +4,7 @@ All of it is in one link of sysfs: /sys/bus/pci/devices/0000:05:00.0 leads to
 ../../../devices/pci0000:00/0000:00:03.0/0000:02:00.0/0000:03:08.0/0000:05:00.0, the root bus first.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ BRIDGES = ("0604", "0609")  # base class and subclass: PCI to PCI, semi-transpar
 INTEL, AMD, NVIDIA = "8086", "1022", "10de"
 MANAGEMENT = ("1a03", "102b")
 """ASPEED and Matrox: the screens of a board's management controller."""
+_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _CHIPSET_PORTS = range(0x1B, 0x1E)
 """Root ports of a chipset of Intel are devices 27, 28 and 29 of bus 0 (datasheets of the 6 to 800 series)."""
 
@@ -74,12 +76,7 @@ def _place(link: str) -> Place:
 
 def is_address(name: str) -> bool:
     """Of a function: `0000:17:00.0`, `10000:e1:00.0`."""
-    domain, _, rest = name.partition(":")
-    return len(rest) == 7 and rest[2] == ":" and rest[5] == "." and _is_hex(domain + rest[:2] + rest[3:5] + rest[6])
-
-
-def _is_hex(text: str) -> bool:
-    return all(char in "0123456789abcdef" for char in text)
+    return _ADDRESS.fullmatch(name) is not None
 
 
 def links_to(place: Place, address: str) -> tuple[tuple[str, str], ...]:

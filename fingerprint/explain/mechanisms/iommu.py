@@ -20,16 +20,18 @@ RULES: tuple[Rule, ...] = (
         usual=(1.3, 2.6),
         beside=("pcie/iommu/mode", "gpu/*/peers/*/p2p_read", "process/*/env/NCCL_P2P_DISABLE"),
         why="ReqRedir and CmpltRedir send what one device says to another up to the root port: below one switch that "
-        "is half of the bandwidth (8 against 21 GB/s), and with an IOMMU a collective that hangs or direct access of a "
-        "network card that fails. What setpci cleared is back after the next boot.",
+        "is half of the bandwidth (8 against 21 GB/s; between two hosts of eight GB300 360 in place of 426), and with "
+        "an IOMMU a collective that hangs or direct access of a network card that fails. What setpci cleared is back "
+        "after the next boot.",
         confirm="setpci -s ADDRESS ECAP_ACS+6.w=0 on each bridge above the GPUs and cards, and repeat; "
         "NCCL_P2P_DISABLE=1: if that makes both equal, it is this",
-        confirmed=3,
+        confirmed=4,
         sources=(
             NCCL_2079,
             "https://github.com/NVIDIA/nccl/issues/304",
             "https://github.com/NVIDIA/nccl/issues/104",
             "https://github.com/NVIDIA/nccl-tests/issues/115",
+            "https://github.com/NVIDIA/nodewright-packages/pull/111",
             NCCL,
             P2PDMA,
         ),

@@ -244,7 +244,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="device-sleep",
-        sees=("pcie/*/*/power/control", "pcie/*/*/power/d3cold_allowed"),
+        sees=(
+            "pcie/gpus/*/power/control",
+            "pcie/gpus/*/power/d3cold_allowed",
+            "pcie/cards/*/power/control",
+            "pcie/cards/*/power/d3cold_allowed",
+        ),
         moves=("gpu initialisation", "network", "storage"),
         best=("on",),
         usual=(1.0, 1.1),

@@ -46,7 +46,7 @@ def space(kind: int = ENDPOINT, link: Link = FULL, control: int = 0x2937, aspm: 
     octets = bytearray(4096)
     octets[0:4] = b"\xde\x10\xb5\x2b"
     octets[0x06] = 0x10
-    octets[0x0E] = 0 if kind == ENDPOINT else 1
+    octets[0x0E] = kind in (ROOT_PORT, UPPER_PORT, LOWER_PORT)
     octets[0x34] = 0x60
     octets[0x60:0x62] = b"\x01\x78"  # power management, and where the next one is
     express = {

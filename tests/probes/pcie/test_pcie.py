@@ -160,8 +160,19 @@ def test_a_device_that_a_guest_sees_on_its_root_bus_has_its_own_link_as_its_way(
     assert (found.bridges, found.narrowest.hop, found.narrowest.bandwidth) == ((), s.CARD, 15753)
 
 
-def test_a_part_of_the_cpu_has_no_link(tmp_path: Path) -> None:
-    one = Function(f"pci0000:96/{s.CARD}", NIC, config=space(link=Link(0, 0, 0, 0)))
+WITHOUT_A_LINK = {
+    "current_link_speed": "Unknown\n",
+    "current_link_width": "0\n",
+    "max_link_speed": "Unknown\n",
+    "max_link_width": "255\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "files"), [(space(link=Link(0, 0, 0, 0)), {}), (space(9), {}), (space(9)[:64], WITHOUT_A_LINK)]
+)
+def test_a_part_of_the_cpu_has_no_link(tmp_path: Path, config: bytes, files: dict[str, str]) -> None:
+    one = Function(f"pci0000:96/{s.CARD}", NIC, config=config, files=files)
     found = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD]
     assert {code(found.current_link_speed), code(found.max_link_width), code(found.narrowest.hop)} == {"unsupported"}
 

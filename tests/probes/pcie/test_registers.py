@@ -61,6 +61,7 @@ def test_a_list_that_leads_into_itself_has_an_end_and_what_was_on_the_way() -> N
     octets[0x79] = 0x60  # from the second capability back to the first
     octets[0x180:0x184] = (0x0D | 1 << 16 | 0x100 << 20).to_bytes(4, "little")
     found = read_pci_config(bytes(octets))
+    assert isinstance(found, PciConfig)
     assert found.damaged
     assert r.field(found, r.LINK_WIDTH) == 8
     missing = r.field(found, r.PASID)
@@ -72,7 +73,9 @@ def test_a_list_that_leads_into_itself_has_an_end_and_what_was_on_the_way() -> N
 def test_a_list_that_leads_into_the_header_is_damaged(pointer: int) -> None:
     octets = bytearray(ONE)
     octets[0x34] = pointer
-    assert read_pci_config(bytes(octets)).damaged
+    found = read_pci_config(bytes(octets))
+    assert isinstance(found, PciConfig)
+    assert found.damaged
 
 
 def test_a_device_of_version_1_lists_no_speeds_and_what_stands_there_is_no_list() -> None:
