@@ -18,9 +18,10 @@ from fingerprint.metrics.values import condensed, sample, samples
 CLIENT = "llama-bench"
 # Of a record of JSON or CSV: what was asked. Whatever else describes the host stands in the run by itself.
 _ASKED = (
-    "backends", "model_type", "model_size", "n_batch", "n_ubatch", "n_threads", "type_k",
-    "type_v", "n_gpu_layers", "n_cpu_moe", "split_mode", "main_gpu", "no_kv_offload", "flash_attn", "devices",
-    "tensor_split", "tensor_buft_overrides", "use_mmap", "embeddings", "cpu_mask", "cpu_strict", "poll",
+    "backends", "model_type", "model_size", "n_batch", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers",
+    "n_cpu_moe", "split_mode", "main_gpu", "no_kv_offload", "flash_attn", "devices", "tensor_split",
+    "tensor_buft_overrides", "use_mmap", "use_direct_io", "load_mode", "lazy_mode", "embeddings", "cpu_mask",
+    "cpu_strict", "poll", "no_op_offload", "no_host", "repack", "fit_target", "fit_min_ctx",
 )  # fmt: skip
 _TITLE = re.compile(r"^[ \t]*\| *model *\|.*\| *test *\| *t/s *\|", re.MULTILINE)
 _RATE = re.compile(r"(?P<mean>[\d.]+|-?nan|-?inf)\s*(?:±\s*(?P<stdev>[\d.]+|-?nan))?")

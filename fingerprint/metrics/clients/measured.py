@@ -58,7 +58,7 @@ def series(values: Sequence[Any], word: Word, source: str) -> Metric:
     except NothingRead as error:
         return Metric(word.name, word.unit, word.way, source=source, gap=str(error))
     if not numbers:
-        return Metric(word.name, word.unit, word.way, source=source, gap=f"{word.name} is an empty list")
+        return Metric(word.name, word.unit, word.way, source=source, gap=f"{word.name} was measured of no request")
     return condensed(Metric(word.name, word.unit, word.way, numbers, source, kind="series"))
 
 

@@ -3,7 +3,7 @@ serve (benchmark_serving.py of old, also TensorRT-LLM's) and InferenceX (Inferen
 
 Their results have the same words, flat: `mean_ttft_ms`, `p99_itl_ms`, `output_throughput`. tpot is the time per output
 token after the first, of each request; itl are all the gaps between tokens, of all requests. With details they have
-lists as well: `ttfts` in s by request, `itls` in s by request and token, `errors` as texts.
+lists as well: `ttfts` and `latencies` in s by request, `itls` in s by request and token, `errors` as texts.
 https://docs.sglang.io/developer_guide/bench_serving.html, https://docs.vllm.ai/en/latest/benchmarking/
 """
 
@@ -104,10 +104,11 @@ def _distributions(record: Mapping[str, Any]) -> Iterator[tuple[Word, dict[str, 
 
 
 def _series(client: str, record: Mapping[str, Any]) -> Iterator[Metric]:
-    """Of each request that did not fail, in ms as the statistics beside them are."""
-    ttfts, itls, errors = (record.get(key) for key in ("ttfts", "itls", "errors"))
-    if isinstance(ttfts, list) and ttfts:
-        yield _in_ms(client, "ttft", _of_the_completed(ttfts, errors))
+    """Of each request that did not fail, in ms as the statistics beside them are. Of one that failed a time is 0."""
+    itls, errors = record.get("itls"), record.get("errors")
+    for key, name in (("ttfts", "ttft"), ("latencies", "e2e_latency")):
+        if isinstance(times := record.get(key), list) and any(times):
+            yield _in_ms(client, name, [time for time in _of_the_completed(times, errors) if time != 0])
     if isinstance(itls, list) and any(itls):
         by_request = _of_the_completed(itls, errors)
         yield _in_ms(client, "itl", [gap for it in by_request for gap in (it if isinstance(it, list) else [it])])

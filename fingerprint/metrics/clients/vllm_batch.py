@@ -62,7 +62,8 @@ def _benchmark(record: Mapping[str, Any]) -> Benchmark:
         for key, word in _NUMBERS.items()
         if record.get(key) is not None
     ]
-    return Benchmark(given({"num_requests": record.get("num_requests")}), (*numbers, *_latency(record)))
+    asked = given({"model": record.get("model_id"), "num_requests": record.get("num_requests")})
+    return Benchmark(asked, (*numbers, *_latency(record)))
 
 
 def _latency(record: Mapping[str, Any]) -> Sequence[Metric]:

@@ -2,9 +2,12 @@
 
 import math
 
+import msgspec
 import pytest
 
+from fingerprint.metrics import formats
 from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.source import Source
 from tests.metrics.clients.told import of_json, of_lines, of_text, one, values
 
 SGLANG = """
@@ -186,6 +189,19 @@ def test_of_lines_only_what_the_run_added_counts() -> None:
     assert (
         values(of_lines({**SGLANG_LINE, "output_throughput": 1.0}, SGLANG_LINE, earlier=1))["output_throughput"]
         == 4520.7
+    )
+
+
+def test_a_line_that_is_ended_when_the_next_is_added_is_of_the_earlier_run() -> None:
+    before = msgspec.json.encode({**VLLM_FILE, "output_throughput": 1.0})
+    found = formats.read(Source("out.json", before + b"\n" + msgspec.json.encode(VLLM_FILE), before))
+    assert one(found, "output_throughput").samples == (904.1,)
+
+
+def test_a_latency_of_0_is_that_of_a_request_that_failed() -> None:
+    assert one(of_json({**VLLM_FILE, "latencies": [2.5, 0.0, 2.75], "failed": 1}), "e2e_latency").samples == (
+        2500,
+        2750,
     )
 
 
