@@ -80,14 +80,20 @@ def _folder(files: Host, env: Mapping[str, str | Redacted], kept: Kept, words: M
         if isinstance(value, Redacted):
             return Gap("not_observable", f"{name}, which says where it lies, was redacted")
         if value:
-            return _there(files, f"{value.rstrip('/')}{below}")
+            return _named(files, f"{value.rstrip('/')}{below}")
     found = (_there(files, default.format_map(words)) for default in kept.defaults)
     return next((one for one in found if not isinstance(one, Gap) or one.code != "absent"), Gap("absent"))
 
 
-def _there(files: Host, path: str) -> Seen[str]:
+def _named(files: Host, path: str) -> Seen[str]:
+    """It may not be there yet: who compiles makes it."""
     if not path.startswith("/"):
         return Gap("not_observable", "a path that is relative to wherever the process is at the time")
+    there = _there(files, path)
+    return path if isinstance(there, Gap) and there.code == "absent" else there
+
+
+def _there(files: Host, path: str) -> Seen[str]:
     return then(files.stat(path), lambda info: path if info.mode & _TYPE == _FOLDER else Gap("absent"))
 
 
@@ -100,7 +106,7 @@ def held(files: Host, folder: str) -> Seen[Held]:
         entries = files.stats(f"{folder}/{below}".rstrip("/"))
         looked += 1
         if isinstance(entries, Gap):
-            if not below:
+            if not below and entries.code != "absent":
                 return entries
             continue
         for name, info in sorted(entries.items()):
@@ -135,7 +141,7 @@ def _at_start(seen: Held, began: int) -> Seen[AtStart]:
         return "added to"
     if seen.cut:
         return Gap("failed", f"of more than {len(later)} files only these were looked at, and all are of one time")
-    return "none" if not later else "cold" if later[0] else "warm"
+    return "cold" if all(later) else "warm"
 
 
 def _newest(seen: Held) -> Seen[int]:

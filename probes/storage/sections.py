@@ -4,7 +4,7 @@ from typing import Literal
 
 from probes.kit.facts import Map, Redacted, Section, Seen, config, state, telemetry
 
-AtStart = Literal["none", "cold", "warm", "added to"]
+AtStart = Literal["cold", "warm", "added to"]
 InMemory = Literal["none", "part", "all"]
 
 _MOUNTED = "/proc/PID/mountinfo"
@@ -97,8 +97,8 @@ class Cache(Section):
     )  # fmt: skip
     mount: Mount = Mount()
     at_start: Seen[AtStart] = state(
-        "cold: all that it holds was compiled since the process began, at its start or in its first requests. warm: "
-        "nothing was. added to: some of it was",
+        "cold: it held nothing when the process began, and what it holds was compiled since, at the start or in the "
+        "first requests. warm: nothing was compiled since. added to: some of it was",
         "times of modification against the start of the process",
         settled="always",
         follows=("storage/*/caches/*/path",),

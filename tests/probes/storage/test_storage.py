@@ -201,9 +201,9 @@ def test_without_home_it_is_that_which_the_list_of_users_tells(tmp_path: Path) -
 
 def test_what_was_compiled_since_the_process_began_was_not_there_when_it_did(tmp_path: Path) -> None:
     cache = tmp_path / "c"
-    cache.mkdir()
     with running(SLEEPS, env={"TRITON_CACHE_DIR": str(cache), "HOME": "/none"}) as pid:
-        assert caches(read(pid))["triton"].at_start == "none"
+        empty = caches(read(pid))["triton"]
+        assert (empty.path, empty.at_start, empty.files) == (str(cache), "cold", 0)
         filled(cache, "AA/new.cubin", age=-60)
         assert caches(read(pid))["triton"].at_start == "cold"
         filled(cache, "BB/old.cubin", age=60)
@@ -250,7 +250,7 @@ def test_a_worker_that_stands_where_its_parent_does_tells_its_caches_not_again(t
         assert read(pid, "main.sleep.1").caches == Gap("not_read")
         assert caches(read(pid, "main")).keys() >= {"triton"}
     with below(tmp_path, {"TRITON_CACHE_DIR": "/elsewhere"}) as pid:
-        assert "triton" not in caches(read(pid, "main.sleep.1"))
+        assert caches(read(pid, "main.sleep.1"))["triton"].path == "/elsewhere"
 
 
 @contextmanager
