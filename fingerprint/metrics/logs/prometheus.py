@@ -15,6 +15,7 @@ from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.table import Column
 from fingerprint.metrics.metric import Metric, Summary
 from fingerprint.metrics.source import Source
+from fingerprint.metrics.values import condensed
 
 CLIENT = "prometheus"
 _ENGINES = ("vllm:", "sglang:", "llamacpp:")
@@ -212,7 +213,8 @@ def _gauges(now: Sequence[Scrape]) -> Iterator[Metric]:
     for name, column in {**_AMOUNTS, **_SHARES}.items():
         samples = tuple(_gauge(scrape[name], name in _AMOUNTS) for scrape in now if name in scrape)
         if samples and not (name in _NONE_AT_ZERO and not any(samples)):
-            yield Metric(column.name, column.unit, column.better, samples, source="prometheus, gauges", kind="series")
+            metric = Metric(column.name, column.unit, column.better, samples, "prometheus, gauges", kind="series")
+            yield condensed(metric)
 
 
 def _gauge(readings: Sequence[Reading], is_amount: bool) -> float:

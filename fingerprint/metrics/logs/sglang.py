@@ -18,11 +18,12 @@ from fingerprint.metrics.source import Source
 CLIENT = "sglang-log"
 _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
 _RETRACTED = b"#retracted_reqs: "
+_BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
 _ALIKE = 10_000  # beginnings of lines that are held
-_RUNS = re.compile(rb"Decode batch[.,] #running-req: (\d{1,9})\b")
-_PROMPTS = re.compile(
-    rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9}),(?:[^#]*|.*?)#running-req: (\d{1,9})\b",
-)
+_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9})\b")
+_PROMPTS = re.compile(rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9})\b")
+_AT_WORK = re.compile(rb"#running-req: (\d{1,9})\b")
+_WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
 _RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
 _NAMES = (
     "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "quantization", "kv_cache_dtype", "attention_backend",
@@ -47,9 +48,7 @@ _PREFILLS = (Column("prefill_throughput", "tok/s", "higher"),)
 
 
 def recognises(head: str) -> bool:
-    return "server_args=ServerArgs(" in head or (
-        "#running-req: " in head and (" batch. #" in head or " batch, #" in head)
-    )
+    return "server_args=ServerArgs(" in head or _BATCH.search(head) is not None
 
 
 def read(source: Source) -> Found:
@@ -69,12 +68,13 @@ def read(source: Source) -> Found:
 class _Rank:
     """A scheduler. streams: of its decode line before, 0 where the time since then held an idle one.
 
-    lines: of decoding that are of a time in which equally many requests ran. prefilled: its line before was one of it.
+    lines: of decoding that are of a time in which equally many requests ran. prefilled: its line before was one of it;
+    waits: and prompts were waiting then.
     """
 
     def __init__(self) -> None:
         self.streams = 0
-        self.prefilled = False
+        self.prefilled = self.waits = False
         self.lines = 0
 
 
@@ -122,16 +122,19 @@ class _Log:
         """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
         text, of = line.text, line.of
         key = text[max(0, text.rfind(b":", 0, of)) : text.find(b",", of + len(b"Decode batch, "))][3:]
-        if key not in self._beginnings:
-            found = _RUNS.match(text, of)
-            if found is None:
-                return None
-            self.starts.served()
-            running = int(found[1])
+        if key in self._beginnings:
+            return self._beginnings[key]
+        found = _RUNS.match(text, of)
+        if found is None:
+            return None
+        self.starts.served()
+        running = int(found[1])
+        known = (self._rank(line), size_class(running), running)
+        if b"[" not in key:  # that numbers its batches
             if len(self._beginnings) > _ALIKE:
                 self._beginnings.clear()
-            self._beginnings[key] = (self._rank(line), size_class(running), running)
-        return self._beginnings[key]
+            self._beginnings[key] = known
+        return known
 
     def _rank(self, line: Line) -> _Rank:
         """That which wrote the line, by what stands between its time and the mark: ` DP0 TP0] `, `[gpu=0] `."""
@@ -146,16 +149,17 @@ class _Log:
         found = _PROMPTS.search(line.text, line.of)
         if found is None:
             return
-        tokens, cached, running = map(int, found.groups())
-        rank = self._rank(line)
-        steady = rank.prefilled and running > 0
-        rank.streams, rank.prefilled = rank.streams if running else 0, True
+        rank, running, waiting = self._rank(line), _AT_WORK.search(line.text, found.end()), _WAITING.search(line.text)
+        busy = running is not None and running[1] != b"0"
+        steady = rank.prefilled and (busy or rank.waits)
+        rank.streams, rank.prefilled = rank.streams if busy else 0, True
+        rank.waits = waiting is not None and waiting[1] != b"0"
         self.starts.served()
         if not counts:
             return
         self.prefills += 1
-        self.tokens += tokens
-        self.cached += cached
+        self.tokens += int(found[1])
+        self.cached += int(found[2])
         if steady and self.prefilled.wants(1, self.prefills):
             self.prefilled.add(1, self.prefills, {"prefill_throughput": line.number(b"input throughput (token/s): ")})
 

@@ -52,6 +52,28 @@ def test_lines_of_an_early_server_are_read_by_column() -> None:
     assert "cycle_ms" not in metrics(found)
 
 
+def test_lines_that_number_their_batches_are_read_by_column() -> None:
+    line = (
+        "[2026-08-27 08:30:09] Decode batch [{}], #running-req: {}, #token: 256, token usage: 0.00, npu graph: True, "
+        "gen throughput (token/s): {}, #queue-req: 1"
+    )
+    steps = [(242, 1, 87.4), (282, 1, 91.04), (282, 2, 120.0), (322, 2, 150.0), (362, 2, 151.0)]
+    found = read(*(line.format(*step) for step in steps))
+    assert samples(found, "gen_throughput") == (150.0, 151.0)
+    assert samples(found, "cuda_graph") == (1.0, 1.0)
+
+
+def test_a_server_that_prefills_alone_tells_no_running_requests() -> None:
+    line = (
+        "[2025-06-27 21:19:46 DP0 TP0] Prefill batch. #new-seq: 1, #new-token: 8192, #cached-token: 0, "
+        "token usage: 0.02, #unbootstrapped-req: 0, #queue-req: {}, #transferring-req: 0, "
+        "input throughput (token/s): {} "
+    )
+    found = read(line.format(3, 0.1), line.format(2, 22000.5), line.format(0, 21000.5), line.format(0, 4.5))
+    assert samples(found, "prefill_throughput") == (22000.5, 21000.5)
+    assert samples(found, "prefix_cache_hit_rate") == (0.0,)
+
+
 def test_units_and_which_way_is_better_are_told() -> None:
     told = metrics(read(decode(90.0, 2.0), decode(94.0, 2.0)))
     assert {(it.unit, it.better) for name, it in told.items() if name in ("gen_throughput", "cycle_ms")} == {
