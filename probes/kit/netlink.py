@@ -16,7 +16,9 @@ MOST = 256
 _ERROR, _DONE = 2, 3
 _REQUEST, _DUMP = 0x1, 0x300
 _GETRULE, _GETDCB, _IEEE_GET = 34, 78, 21
-_FRA_SRC, _IFNAME, _IEEE, _IEEE_ETS, _IEEE_PFC = 2, 1, 13, 1, 2
+_FRA_PRIORITY, _FRA_SUPPRESS, _FRA_TABLE, _FRA_PROTOCOL = 6, 14, 15, 21
+_NOTHING = b"\xff" * 4
+_IFNAME, _IEEE, _IEEE_ETS, _IEEE_PFC = 1, 13, 1, 2
 _TABLES = (253, 254, 255)  # default, main, local: each has a rule from the start
 _NESTED = 0x3FFF  # NLA_TYPE_MASK
 
@@ -46,8 +48,10 @@ def _rules_of(family: int) -> Iterator[bool | None]:
 
 
 def _is_plain(found: Attributes) -> bool:
-    """It has a table, a priority, what that suppresses and who made it, and asks for nothing."""
-    return not found.keys() - {6, 14, 15, 21}
+    """It has a priority, a table of which it suppresses nothing, and who made it; and asks for no more."""
+    return not found.keys() - {_FRA_PRIORITY, _FRA_SUPPRESS, _FRA_TABLE, _FRA_PROTOCOL} and (
+        found.get(_FRA_SUPPRESS, _NOTHING) == _NOTHING
+    )
 
 
 def _priorities(interface: str) -> Answer:

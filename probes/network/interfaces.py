@@ -30,7 +30,7 @@ from probes.network.statistics import Statistics, read_statistics
 
 _AT = f"{NET}/*"
 _UP = ("network/interfaces/*/operstate",)
-_DRIVER = ("kernel/release", "kernel/modules/*", "kernel/modules/**")
+_DRIVER = ("kernel/release", "kernel/modules/mlx*/**", "kernel/modules/bnxt_*/**")
 
 
 class Interface(Section):

@@ -21,14 +21,14 @@ class PeerMemory(Section):
         "What NCCL looks for: a module that is loaded and met an ib_core of another kind is not among these",
         CLIENTS,
         settled="always",
-        follows=("kernel/modules/*", "network/peer_memory/module"),
+        follows=("kernel/modules/ib_*", "kernel/modules/mlx*", "network/peer_memory/module"),
     )
     dma_buf: Seen[bool] = state(
         "From Linux 5.12 on the kernel's verbs take GPU memory without a module, where the driver's open flavour gives "
         "it",
         f"{SYMBOLS}, ib_umem_dmabuf_get; whether the GPU's driver gives it only a program with a context can ask",
         settled="always",
-        follows=("kernel/release", "kernel/modules/*"),
+        follows=("kernel/release", "kernel/modules/ib_*"),
     )
     gdrdrv: Seen[bool] = state(
         "Small copies by the CPU straight into GPU memory: NVSHMEM, UCX and DeepEP use it for latency",

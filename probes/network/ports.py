@@ -134,7 +134,9 @@ class Port(Section):
         "/sys/class/infiniband/*/tc/*/traffic_class, of NVIDIA's own driver",
     )
     netdev: Seen[str] = identity("The interface above the same port", f"{_AT}/gid_attrs/ndevs/0")
-    gids: Seen[Map[Gid]] = config("Its addresses, by index: an index that is gone fails each connection", f"{_AT}/gids")
+    gids: Seen[Map[Gid]] = config(
+        "Its addresses, by index: an index that is gone fails each connection", f"{_AT}/gids", follows=_NETDEV
+    )
     counters: Counters = Counters()
     hw_errors: Seen[Map[Seen[int]]] = _hardware(
         "What the adapter sent again or gave up: out_of_sequence, packet_seq_err, local_ack_timeout_err ...",

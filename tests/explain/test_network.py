@@ -11,6 +11,9 @@ from fingerprint.explain import explain
 from fingerprint.explain.observed import observed, on_item
 from fingerprint.explain.rank import Ranked, rank
 from fingerprint.runs.record import Growth
+from probes.kernel import Kernel
+from probes.kernel.net import Core, Net
+from probes.kernel.sysctls import Sysctl
 from probes.kit.facts import Map
 from probes.network import Network
 from probes.network.interfaces import Interface
@@ -116,6 +119,21 @@ def test_a_port_that_was_trained_anew_in_one_run_alone_is_told() -> None:
     )
     a, b = (subject(name, calm, area="network", after=after) for name, after in (("A", calm), ("B", anew)))
     assert "network/rdma/mlx5_0/ports/1/counters/link_downed" in str(explain(a, b).suspects)
+
+
+@pytest.mark.parametrize("grown", [0, 70])
+def test_a_backlog_is_why_where_clients_found_no_place_in_it(grown: int) -> None:
+    sides = (Kernel(sysctl=Sysctl(net=Net(core=Core(somaxconn=most)))) for most in (4096, 16))
+    before, after = ({"network/stack/tcp/listen_overflows": Growth(0, count, count, 10.0)} for count in (0, grown))
+    a, b = (
+        subject(name, side, area="kernel", samples=samples)
+        for name, side, samples in zip("AB", sides, (before, after), strict=True)
+    )
+    seen = observed(a.state.samples, b.state.samples, probe_of)
+    (found,) = rank(compare(a.state, b.state), (), seen, [metric("wall_time", "worse", 1.0, 4.0, unit="s")])
+    assert found.rules[0].name == "connection-intake"
+    assert (found.likelihood == "unlikely") is bool(found.against) is (grown == 0)
+    assert bool(found.evidence) is (grown > 0)
 
 
 def test_a_peer_memory_module_that_is_gone_is_a_suspect_with_what_it_was_worth() -> None:

@@ -134,6 +134,8 @@ def test_what_is_changed_moves_the_fact_of_its_name_and_nothing_else_but_what_fo
         "ip link set right txqueuelen 99": f"{card}/tx_queue_len",
         "sysctl -qw net.ipv4.conf.right.rp_filter=2": f"{card}/rp_filter",
         "ip rule add from 198.51.100.8 table 9": "network/routes/rules_ipv4 network/routes/rules_ipv4_by_source",
+        "ip rule add table main suppress_prefixlength 0": "network/routes/rules_ipv4",
+        "ip -6 rule add from 2001:db8::7 table 9": "network/routes/rules_ipv6",
         "ip addr del 192.0.2.2/25 dev apart": "network/routes/shared_subnets",
         "ip link set other down": "",
     }
