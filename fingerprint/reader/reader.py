@@ -38,7 +38,7 @@ class Reader:
         self._worker = self._workers()
         self._jobs: list[Job] = []
         self._current: Key | None = None
-        self._deadline = self._probe_deadline = 0.0
+        self._deadline = self._probe_deadline = self._silent_from = 0.0
         self.hung: dict[Key, str] = {}
 
     @property
@@ -51,6 +51,11 @@ class Reader:
     def timeout(self) -> float | None:
         """Seconds until `step` must be called whether or not anything arrived; None when idle."""
         return max(0.0, min(self._deadline, self._probe_deadline) - time.monotonic()) if self.busy else None
+
+    @property
+    def silence(self) -> float:
+        """Seconds for which it was asked and no probe was at work. By any thread."""
+        return time.monotonic() - self._silent_from if self.busy and self._current is None else 0.0
 
     def read(self, jobs: Sequence[Job], budget: float) -> Iterator[Finished]:
         """Each job's reading as it is finished. Ends within `budget` seconds, and a tenth for each worker given up."""
@@ -120,6 +125,7 @@ class Reader:
     def _between(self) -> None:
         """No probe is at work that could hang."""
         self._current = None
+        self._silent_from = time.monotonic()
         self._probe_deadline = self._deadline
 
     def _take(self, line: bytes) -> list[Finished]:

@@ -3,8 +3,11 @@
 import math
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from weakref import WeakSet
 
 import msgspec
 from msgspec.structs import replace
@@ -15,11 +18,40 @@ from fingerprint.version import __version__
 
 
 def connect(path: str, *, sample: bool = False) -> Callable[[], "Remote"]:
-    """Gives a `Reader` its workers. sample: only what moves is read, as at each sample of a run.
+    """Gives a `Reader` its workers, as `Connections` do."""
+    return Connections(path).workers(sample=sample)
 
-    Where nobody listens, what is asked has failed, in words; the next question tries again.
-    """
-    return lambda: Remote(path, sample=sample)
+
+class Connections:
+    """Those to one reader service, which can be given up all at once. Usable by any thread."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._open: WeakSet[Remote] = WeakSet()
+        self._given_up = ""
+
+    def workers(self, *, sample: bool = False) -> Callable[[], "Remote"]:
+        """Gives a `Reader` its workers. sample: only what moves is read, as at each sample of a run.
+
+        Where nobody listens, what is asked has failed, in words; the next question tries again.
+        """
+        return lambda: self._made(sample)
+
+    def give_up(self, why: str) -> None:
+        """Whatever is asked, or was and is not answered, has failed at once: whoever waits for an answer goes on."""
+        with self._lock:
+            self._given_up = why
+            for remote in self._open:
+                remote.give_up(why)
+
+    def _made(self, sample: bool) -> "Remote":
+        with self._lock:
+            made = Remote(self._path, sample=sample)
+            self._open.add(made)
+            if self._given_up:
+                made.give_up(self._given_up)
+            return made
 
 
 class Remote(Connection):
@@ -29,7 +61,14 @@ class Remote(Connection):
         self._path, self._sample = path, sample
         self._pid = 0  # its own, once it has said so
         self._trouble = f"the reader service at {path} ended before it answered"
+        self._given_up = False
         super().__init__(self._connected())
+
+    def give_up(self, why: str) -> None:
+        """By another thread than the one that asks: wakes it, and it finds nobody."""
+        self._trouble, self._given_up = why, True
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
 
     def send(self, message: msgspec.Struct) -> None:
         super().send(replace(message, sample=True) if self._sample and isinstance(message, Ask) else message)
@@ -39,7 +78,7 @@ class Remote(Connection):
         try:
             whole = super().lines()
         except EOFError:
-            if self._pid:
+            if self._pid and not self._given_up:
                 raise
             raise Unreachable(self._trouble) from None
         return whole if self._pid or not whole else self._greeted(whole)

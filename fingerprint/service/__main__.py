@@ -2,7 +2,9 @@
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from typing import NoReturn
 
 from fingerprint.settings import load
 from fingerprint.store.errors import UnusableNow
@@ -18,8 +20,12 @@ where it may later: the store is locked, or its disk is full. On SIGHUP it reads
 LATER, TROUBLE = 1, 2
 
 
-def main() -> None:
-    sys.exit(_main(sys.argv[1:]))
+def main() -> NoReturn:
+    status = _main(sys.argv[1:])
+    if threading.active_count() > 1:  # one that hangs, and that the interpreter would wait for
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _main(arguments: Sequence[str]) -> int:

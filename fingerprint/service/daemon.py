@@ -29,6 +29,7 @@ from fingerprint.service.rounds import Rounds
 from fingerprint.service.samples import Sampler
 from fingerprint.service.schedule import Job, Schedule
 from fingerprint.service.served import Served, Workshop
+from fingerprint.service.spills import Spills
 from fingerprint.service.troubles import Troubles
 from fingerprint.service.turns import Shared, Turn
 from fingerprint.service.watching import Watching
@@ -45,6 +46,7 @@ from probes.kit.processes import stat
 
 LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
 RECENT_SECONDS = 5.0
+LOCK_SECONDS, SILENT_SECONDS = 0.5, 3.0
 INIT = 1
 PATIENCE_SECONDS = 0.5
 """With another writer; who waits longer than a second misses samples, and what waits is tried again."""
@@ -63,11 +65,19 @@ class Failed(NamedTuple):
 class Service:
     """One host's. Jobs run on the threads of its schedule; whatever else is called may be called by any thread."""
 
-    def __init__(self, settings: Settings, host: Host, readers: Callable[[bool], Reader], store: Path) -> None:
-        """readers: makes one, for samples or not. store: the database's file."""
+    def __init__(
+        self,
+        settings: Settings,
+        host: Host,
+        readers: Callable[[bool], Reader],
+        store: Path,
+        silent_since: Callable[[], str] = lambda: "",
+    ) -> None:
+        """readers: makes one, for samples or not. store: the database's file. silent_since: since when the reader
+        answers nobody, empty where it does."""
         self.settings, self.host, self._path = settings, host, store
         self.host_name = os.uname().nodename
-        self._readers = readers
+        self._readers, self._silent_since = readers, silent_since
         self._probes = probes_of([area for area in areas() if area not in settings.areas.skip], settings)
         types = {area: probe.section for area, probe in self._probes.items()}
         self._changes, self._troubles = Changes(types), Troubles(types)
@@ -80,6 +90,7 @@ class Service:
         self.for_others = Sampler(readers(True), self._sampled(), recent, host.redactor.key_id)
         self.events = Broadcast()
         self._outbox = Outbox(self._save_events, self.events)
+        self._spills = Spills(store, host)
         self._stores = threading.local()
         self._clocks, self._sure_again = clocks(), 0.0
         self._since = time.time_ns()
@@ -105,10 +116,13 @@ class Service:
         """keep: its volatile values, too, however little changed."""
         with self._round_lock:
             if self.newest() is None:
+                self._spills.find()
                 self._begin_from_stored()
             snapshot = self._rounds.take()
             self._note(snapshot)
             self._save(snapshot, keep=keep)
+            if not self._store_trouble:
+                self._spills.take_in(self.store)
             changes, troubles = self._changes.take(snapshot), self._troubles.take(snapshot)
         host = self.host_name
         told = [*(of_change(host, one) for one in changes), *(of_trouble(host, one) for one in troubles)]
@@ -161,12 +175,14 @@ class Service:
             self._outbox.add([of_jump(self.host_name, jump, time.time_ns()) for jump in found])
 
     def close(self) -> None:
-        """Ends what is recorded; nothing that was said to be stored is lost."""
+        """Ends what is recorded, whatever hangs; nothing that was said to be stored is lost."""
         self.schedule.stop()
-        with self._serving_lock:
-            self._served.close()
+        is_free = self._serving_lock.acquire(timeout=LOCK_SECONDS)
+        self._served.close()
+        if is_free:
+            self._serving_lock.release()
         self._outbox.flush()
-        for one in (self._rounds, self._reader, self._sampler):
+        for one in (self._rounds, self._reader, self._sampler, self.for_others):
             one.close()
 
     # What the API asks
@@ -216,6 +232,7 @@ class Service:
             except StoreError:  # it began in a spill file, where nobody could end it by its name
                 trouble = self._served.trouble(asked.name)
                 self._served.end(run_id)
+                self._spills.forget(run_id)
                 raise UnusableNow(f"no run goes on: {trouble}") from None
 
     def end(self, name_or_id: str) -> RunRow:
@@ -240,7 +257,7 @@ class Service:
             for area, reading in self._last.items()
         }
         hung = {str(key): since for key, since in self._rounds.hung.items()}
-        reader = _of_all([area for area in ages.values() if area.outcome != "ok"], len(ages))
+        reader = _of_all([area for area in ages.values() if area.outcome != "ok"], len(ages)) or self._silence()
         store = self._store_trouble or self._outbox.trouble
         troubles = [store, reader, *(f"{area} hung since {since}" for area, since in hung.items()), *self._raised()]
         serving = tuple(self._served.serving)
@@ -298,7 +315,9 @@ class Service:
         return found.latest.id
 
     def _ended(self, name: str, run_id: str) -> None:
-        """A run of what serves: in another start of its container than the one before?"""
+        """In a file, because the store took it not? And if it is of what serves: in another start of its container than
+        the one before?"""
+        self._spills.ended(run_id)
         try:
             for earlier in () if self._containers.knows(name) else self.store().runs(name=name, limit=2):
                 if earlier.id != run_id:  # of a service that ran before this one
@@ -309,11 +328,18 @@ class Service:
         if restart:
             self._outbox.add([of_restart(self.host_name, restart, run_id)])
 
+    def _silence(self) -> str:
+        """What is told of a reader before the round that it holds up is over."""
+        seconds = max(self._rounds.silence, self._reader.reader.silence, self._sampler.reader.silence)
+        if since := self._silent_since():
+            return f"the reader has answered nobody since {since}"
+        return f"the reader has said nothing for {seconds:.0f} s" if seconds >= SILENT_SECONDS else ""
+
     def _raised(self) -> Iterator[str]:
         for job, failed in tuple(self._failures.items()):
             if time.monotonic() - failed.at < HOUR:
                 yield f"the job {job} failed ({failed.what}), failures since the start: {failed.times}"
-        yield from self._served.troubles
+        yield from (*self._served.troubles, *self._spills.troubles)
         if isinstance(stat(self.host, INIT), Gap):
             yield "/proc hides processes of other users (hidepid), whose servers are not noticed: see docs/service.md"
         if self._outbox.lost:

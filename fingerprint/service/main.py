@@ -1,24 +1,28 @@
 """The service from its start to its end: what it is made of, signals, the service manager."""
 
 import os
-import shutil
 import signal
 import socket
 import sys
-import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fingerprint.reader import Reader
-from fingerprint.reader.remote import connect
+from fingerprint.reader.remote import Connections
 from fingerprint.redaction_key import redaction_key
 from fingerprint.service import notify
 from fingerprint.service.api.listening import Servers, unix_socket
 from fingerprint.service.api.listening import serve as listen
 from fingerprint.service.client import samples_beside
 from fingerprint.service.daemon import Service
+from fingerprint.service.folder import OwnFolder
+from fingerprint.service.pulse import VERSION, Pulse
+from fingerprint.service.reading import REDACTION_CHANGED
 from fingerprint.service.samples import Samples
 from fingerprint.service.seldom import Seldom
 from fingerprint.settings import Service as ServiceSettings
@@ -29,11 +33,15 @@ from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 STEP_SECONDS = 1.0
+GIVE_UP_SECONDS, API_SECONDS = 2.0, 1.0
+"""How long readers are waited for at the end, and then answers of the API. A unit has 4 s for all of it."""
+API_PULSE_SECONDS, READER_PULSE_SECONDS = 5.0, 10.0
+"""Between two questions to the API, and to the reader: it starts a process for each."""
 AGAIN_SECONDS = 5.0
 """From one start of a reader of one's own to the next, as of the units: one that cannot begin costs little."""
 READERS_INPUT = 0
 _OF_THE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")  # which waits for one of us
-READER_SECONDS, READER_ENDS_SECONDS = 10.0, 2.0
+READER_SECONDS, READER_ENDS_SECONDS = 10.0, 0.5
 """Within which a reader of one's own must have begun to listen, and within which it must have ended."""
 
 
@@ -44,14 +52,19 @@ def serve(environ: Mapping[str, str]) -> None:
         signals = held.enter_context(_signals())
         own = held.enter_context(closing(_OwnReader())) if _needs_one(settings, environ) else None
         readers = _Readers(_host(settings, environ), settings, own.path if own else settings.service.reader)
-        service = Service(settings, _host(settings, environ), readers, default_path(environ))
-        held.callback(service.close)
+        reader = held.enter_context(closing(Pulse(readers.path, READER_PULSE_SECONDS)))
+        service = Service(
+            settings, _host(settings, environ), readers, default_path(environ), lambda: reader.silent_since
+        )
         service.store()  # what is wrong with it is told now
         servers = listen(service, settings)
-        held.callback(servers.stop)
+        held.callback(servers.stop, API_SECONDS)
+        api = held.enter_context(closing(Pulse(servers.addresses[0], API_PULSE_SECONDS, VERSION)))
+        held.callback(service.close)
         if settings.service.socket:
             held.enter_context(closing(_samples(service, settings.service)))
         service.schedule.start()
+        held.callback(_later, GIVE_UP_SECONDS, lambda: readers.give_up("the service ended, and nobody waited for this"))
         held.callback(notify.stopping)
         notify.ready(service.health().says)
         journal = Seldom()
@@ -60,12 +73,20 @@ def serve(environ: Mapping[str, str]) -> None:
                 _reload(service, environ)
             if own:
                 own.tend()
-            _watch(service, servers, journal)
+            reader.step()
+            api.step()
+            _watch(service, servers, api, journal)
 
 
 def _samples(service: Service, asked: ServiceSettings) -> Samples:
     """For runs of the command line, beside the API."""
     return Samples(unix_socket(Path(samples_beside(asked.socket)), asked.group), service.for_others)
+
+
+def _later(seconds: float, act: Callable[[], object]) -> None:
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
 
 
 def _each_second(signals: socket.socket) -> Iterator[set[int]]:
@@ -74,14 +95,18 @@ def _each_second(signals: socket.socket) -> Iterator[set[int]]:
         yield told
 
 
-def _watch(service: Service, servers: Servers, journal: Seldom) -> None:
+def _watch(service: Service, servers: Servers, api: Pulse, journal: Seldom) -> None:
     """Whatever else hangs: that it is alive, how it fares, and whether a clock was set."""
     service.tend()
     health = service.health()
     notify.status(health.says)
+    if health.reader:  # beside whatever else was told this minute
+        journal.say("reader", f"fingerprintd: {health.reader}")
     if not health.ok:
         journal.say("health", f"fingerprintd: {health.says}")
-    if servers.alive():
+    if api.silent_since:
+        journal.say("api", f"fingerprintd: the API has answered nobody since {api.silent_since}")
+    elif servers.alive():
         notify.alive()
 
 
@@ -89,8 +114,11 @@ def _reload(service: Service, environ: Mapping[str, str]) -> None:
     """A configuration that cannot be used changes nothing."""
     notify.reloading()
     try:
-        service.settings = load(environ)
+        settings, in_force = load(environ), service.settings.redaction
+        service.settings = replace(settings, redaction=in_force)
         says = "fingerprintd: read its configuration again; sockets and areas are those of its start"
+        if settings.redaction != in_force:
+            says += f", and {REDACTION_CHANGED}"
     except SettingsError as error:
         says = f"fingerprintd: goes on with the configuration that it had: {error}"
     print(says, file=sys.stderr, flush=True)  # noqa: T201
@@ -109,12 +137,15 @@ class _Readers:
         from fingerprint.areas import probes_of
         from probes.kit.probe import areas
 
-        self._host, self._path = host, path
+        self._host, self.path, self._connections = host, path, Connections(path)
         self._probes = probes_of([area for area in areas() if area not in settings.areas.skip], settings)
 
     def __call__(self, sample: bool) -> Reader:
         probes = {area: probe.at_samples for area, probe in self._probes.items()} if sample else self._probes
-        return Reader(self._host, probes, connect(self._path, sample=sample))
+        return Reader(self._host, probes, self._connections.workers(sample=sample))
+
+    def give_up(self, why: str) -> None:
+        self._connections.give_up(why)
 
 
 class _OwnReader:
@@ -122,8 +153,8 @@ class _OwnReader:
 
     def __init__(self) -> None:
         """Raises Trouble where it does not begin."""
-        self._folder = tempfile.mkdtemp(prefix="fingerprintd-")
-        self.path = str(Path(self._folder, "reader.sock"))
+        self._folder = OwnFolder()
+        self.path = str(self._folder.path / "reader.sock")
         self._theirs, self._ours = os.pipe()  # it ends with us, however we end
         self._pid = self._started()
         deadline = time.monotonic() + READER_SECONDS
@@ -144,7 +175,7 @@ class _OwnReader:
                 os.kill(self._pid, signal.SIGKILL)  # it is stopped, or stuck: nobody waits for that
         os.close(self._theirs)
         os.close(self._ours)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def _started(self) -> int:
         self._began = time.monotonic()

@@ -47,6 +47,10 @@ from probes.kit.probe import areas
 from probes.kit.redact import Redactor
 
 MOST = 40
+REDACTION_CHANGED = (
+    "what [redaction] says now takes a restart, so that no run has a value in both forms: "
+    "systemctl restart fingerprint-reader fingerprint"
+)
 GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: struct ucred of unix(7)
 
@@ -266,22 +270,34 @@ def run(
     this. held_by: as of `serve`. Raises Trouble.
     """
     settings = load()
-    host, probes = _means(settings, environ)
+    redactor = _redactor(settings, environ)
+    host, probes = _means(settings, redactor)
     serve(
         path or settings.service.reader,
         host,
         probes,
         allowed_uids={os.geteuid(), *_uids(user)},
-        again=lambda: _means(load(), environ),
+        again=lambda: _again(load(), settings, redactor),
         held_by=held_by,
     )
 
 
-def _means(settings: Settings, environ: Mapping[str, str]) -> Means:
+def _redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
     key = redaction_key(settings, environ)
     if key.trouble:
         sys.stderr.write(f"{key.trouble}\n")
-    redactor = Redactor(key.secret, settings.redaction.allow)
+    return Redactor(key.secret, settings.redaction.allow)
+
+
+def _again(settings: Settings, of_the_start: Settings, redactor: Redactor) -> Means:
+    """What is redacted stays so: one run would hold a value as a digest before, and in clear after."""
+    if settings.redaction != of_the_start.redaction:
+        sys.stderr.write(f"{REDACTION_CHANGED}\n")
+        sys.stderr.flush()
+    return _means(settings, redactor)
+
+
+def _means(settings: Settings, redactor: Redactor) -> Means:
     host = Host(redactor=redactor, nvml=settings.nvml_options, deep=settings.deep)
     return host, probes_of([area for area in areas() if area not in settings.areas.skip], settings)
 

@@ -51,6 +51,11 @@ class Rounds:
     def hung(self) -> Mapping[Key, str]:
         return dict(self._reader.hung)
 
+    @property
+    def silence(self) -> float:
+        """Seconds for which the reader has said nothing."""
+        return self._reader.silence
+
     def take(self, areas: Collection[str] = ()) -> Snapshot:
         """A whole snapshot, which is the newest from then on; of `areas` alone where any are named."""
         wanted = [area for area in self._areas if not areas or area in areas]

@@ -116,7 +116,6 @@ class Samples:
                 self._answer(descriptor) if descriptor in self._peers else self._accept()
         for each in (self._waiting, self._listener, *(peer.socket for peer in self._peers.values())):
             each.close()
-        self._sampler.close()
 
     def _ready(self) -> list[int]:
         poll = select.poll()

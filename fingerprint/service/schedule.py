@@ -13,6 +13,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 OFTEN_SECONDS = 3600
+STOP_SECONDS = 2.5
 LATE_SECONDS = 30
 """A job that could not begin for so long is skipped; the next moment is near."""
 logging.getLogger("apscheduler").setLevel(logging.CRITICAL)  # what it has to say is counted, and told by `health`
@@ -72,10 +73,12 @@ class Schedule:
     def start(self) -> None:
         self._scheduler.start()
 
-    def stop(self) -> None:
-        """Waits for the jobs that run now."""
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Waits for the jobs that run now, but for one that hangs."""
         if self._scheduler.running:
-            self._scheduler.shutdown(wait=True)
+            ending = threading.Thread(target=self._scheduler.shutdown, name="ending", daemon=True)
+            ending.start()
+            ending.join(seconds)
 
     def pause(self, name: str, *, paused: bool) -> None:
         """A job that has nothing to do is not run. By the thread that stops the schedule, which waits for jobs with

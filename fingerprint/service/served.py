@@ -83,6 +83,7 @@ class Served:
         self._workshop, self._seconds = workshop, seconds
         self._segments: dict[str, Segment] = {}
         self._servers: dict[str, Seen] = {}
+        self._is_over = False
 
     @property
     def serving(self) -> Mapping[str, str]:
@@ -101,12 +102,15 @@ class Served:
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""
         went = [(seen, self._close(name)) for seen in looked.went for name in self._names_of(seen)]
-        names = [self._named(seen) for seen in looked.came]
-        return [(seen, self._begin(name)) for seen, name in zip(looked.came, names, strict=True)], went
+        came = () if self._is_over else looked.came
+        names = [self._named(seen) for seen in came]
+        return [(seen, self._begin(name)) for seen, name in zip(came, names, strict=True)], went
 
     def begin(self, asked: Attachment) -> str:
         """The id of a run that somebody asked for; it goes on until `end`, or until its servers are gone. Raises
         Trouble where a run of this name goes on."""
+        if self._is_over:
+            raise Trouble("the service ends: begin it again in a moment")
         if asked.name in self._segments:
             raise Trouble(f"a run named {asked.name} goes on: end it first, or choose another name")
         self._segments[asked.name] = Segment(self._workshop, asked)
@@ -139,6 +143,8 @@ class Served:
             self._cut(name)
 
     def close(self) -> None:
+        """No run goes on, and none is begun any more."""
+        self._is_over = True
         for name in tuple(self._segments):
             self._close(name)
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 
 import pytest
 
 from fingerprint.reader import Reader, take_snapshot
-from fingerprint.reader.remote import connect
+from fingerprint.reader.remote import Connections, connect
 from fingerprint.snapshot import Job, Key, Reading
 from fingerprint.version import __version__
 from probes.kit.facts import Section
@@ -139,6 +139,21 @@ def test_of_a_stopped_service_nothing_is_said_to_hang_and_it_is_asked_again(tmp_
 
 
 # The service goes, and comes back.
+
+
+def test_whoever_waits_goes_on_when_the_connections_are_given_up_and_later_questions_fail_at_once(
+    tmp_path: Path,
+) -> None:
+    probes = fine("one"), stuck("stuck", budget=60)
+    with listening(tmp_path, *probes) as service:
+        connections = Connections(str(service.path))
+        reader = Reader(Host(), by_area(*probes), connections.workers())
+        Timer(0.3, lambda: connections.give_up("it ends")).start()
+        began = time.monotonic()
+        told = read(reader, "stuck", "one", budget=60)
+        assert {reading.detail for reading in (*told.values(), *read(reader, "one").values())} == {"it ends"}
+        assert time.monotonic() - began < 5
+        reader.close()
 
 
 def test_without_a_service_all_has_failed_in_words_until_there_is_one(tmp_path: Path) -> None:

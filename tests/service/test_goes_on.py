@@ -13,6 +13,7 @@ from fingerprint.reader import Reader
 from fingerprint.service import main
 from fingerprint.service.api.listening import serve
 from fingerprint.service.daemon import Service
+from fingerprint.service.pulse import Pulse
 from fingerprint.service.seldom import Seldom
 from fingerprint.settings import Areas, Settings
 from fingerprint.settings import Service as ServiceSettings
@@ -106,7 +107,7 @@ def test_a_job_that_failed_is_told_for_an_hour_and_in_the_journal_once_a_minute(
     journal = Seldom()
 
     def failed_thrice() -> bool:
-        main._watch(service, servers, journal)
+        main._watch(service, servers, Pulse(servers.addresses[0], 5), journal)
         return "failures since the start: 3" in service.health().says
 
     try:

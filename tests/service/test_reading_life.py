@@ -1,5 +1,6 @@
 """The reader service starts, tells its manager, reads its settings anew, and ends with all that it started."""
 
+import json
 import os
 import signal
 import socket
@@ -138,6 +139,43 @@ def test_by_its_settings_it_reads_this_host_and_a_process(tmp_path: Path) -> Non
         assert (process.stderr.read(), process.wait()) == (b"", 0)
     assert [reading.outcome for reading in found.values()] == ["ok", "ok", "ok", "failed"]
     assert "this reader reads no such area" in found["gpu"].detail
+
+
+def test_what_is_redacted_stays_so_until_a_restart_and_that_is_said(tmp_path: Path) -> None:
+    config, path = tmp_path / "fingerprint/config.toml", tmp_path / "reader.sock"
+    config.parent.mkdir()
+    config.write_text("")
+    code = (
+        "import os\nfrom fingerprint.service.reading import run\nfrom fingerprint.settings import load\n"
+        "run(lambda: load(os.environ), os.environ, user='nobody-of-this-name')\n"
+    )
+    env = {
+        "PATH": os.environ["PATH"],
+        "MY_ENGINE_FLAG": "on",
+        "XDG_STATE_HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "FINGERPRINT_SERVICE_READER": str(path),
+    }
+    with subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE, text=True) as process:
+        until(path.exists)
+        reader = Reader(Host(), discover(["process"]), connect(str(path)))
+
+        def flag() -> object:
+            [(_, reading)] = reader.read([Job("process", Target("main", process.pid))], 60)
+            if reading.lasting is None:  # it hung up on whoever asked before
+                return None
+            return json.loads(bytes(reading.lasting.body))["env"]["items"]["MY_ENGINE_FLAG"]
+
+        try:
+            before = until(flag)
+            config.write_text('[redaction]\nallow = ["MY_ENGINE_FLAG"]\n')
+            process.send_signal(signal.SIGHUP)
+            assert process.stderr
+            assert "systemctl restart fingerprint-reader fingerprint" in process.stderr.readline()
+            assert until(flag) == before != "on"
+        finally:
+            reader.close()
+            process.terminate()
 
 
 # The journal.

@@ -64,12 +64,13 @@ class Beside:
         self.own = Told(folder / "own")
         self.runs: list[Relieved] = []
         self.samples: Samples | None = None
+        self.sampler: Sampler | None = None
 
     def start(self) -> None:
         """Once the readers of all runs are forked: it is a thread."""
         of_host = {area: probe for area, probe in self._probes.items() if probe.of == "host"}
-        sampler = Sampler(self.reader(), of_host, self.recent, "key")
-        self.samples = Samples(unix_socket(Path(self.path), "no-such-group"), sampler)
+        self.sampler = Sampler(self.reader(), of_host, self.recent, "key")
+        self.samples = Samples(unix_socket(Path(self.path), "no-such-group"), self.sampler)
         for run in self.runs:
             run.relieved_by(Reader(Host(), self.own.probes(), connect(self.path, sample=True)))
 
@@ -85,6 +86,8 @@ class Beside:
             run.close()
         if self.samples is not None:
             self.samples.close()
+        if self.sampler is not None:
+            self.sampler.close()
 
 
 @pytest.fixture
@@ -144,6 +147,7 @@ def test_a_service_that_went_away_costs_nothing(beside: Beside) -> None:
     assert beside.samples
     assert outcomes(run) == ["ok", "ok"]
     beside.samples.close()
+    beside.samples = None
     assert outcomes(run) == ["ok", "ok"]
     run.relieved_by(beside.reader())
     assert outcomes(run) == ["ok", "ok"]
@@ -167,6 +171,7 @@ def test_what_hangs_at_the_service_hangs_once_for_all_and_the_rest_is_told(tmp_p
             peer.close()
         assert time.monotonic() - began < 0.3
         samples.close()
+        sampler.close()
     assert not (tmp_path / "api.samples").exists()
 
 

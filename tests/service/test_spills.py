@@ -1,0 +1,147 @@
+"""What the store did not take is taken in when it is well again, once; what is broken or another's is left."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fingerprint.runs.opener import opener
+from fingerprint.runs.record import Closed, Opened, Opener
+from fingerprint.service.spills import Spills
+from fingerprint.store import Journal, Store
+from probes.kit.host import Host
+from tests.service.test_daemon import Daemon, daemon, name_of
+from tests.service.test_faults import health
+from tests.standin import StandIn
+from tests.waiting import until
+
+__all__ = ["daemon"]
+GONE = Opener(1, 1, "another boot")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    Store.open(tmp_path / "store.db").close()
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def spills(path: Path) -> Spills:
+    return Spills(path, Host(), {})
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    yield
+    connection.close()
+
+
+def spilled(path: Path, name: str = "run-A", who: Opener = GONE, *, service: bool = True) -> str:
+    """The id of a run that ended while the store was locked."""
+
+    def opened(attempt: int) -> Opened:
+        return Opened(1, name, attempt, "b", "h", who, service=service)
+
+    journal = Journal(path, {})
+    with locked(path):
+        run_id = journal.open_run(name, opened)
+        journal.append(Closed(2, "server ended"))
+    journal.close()
+    return run_id
+
+
+def taker(path: Path) -> Callable[[], Store]:
+    return lambda: Store.open(path, patience=0.1)
+
+
+def names(path: Path) -> list[str]:
+    with Store.open(path, readonly=True) as store:
+        return [run.name for run in store.runs()]
+
+
+def test_a_run_that_ended_in_a_file_is_taken_in_once_and_the_journal_says_so(
+    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+    run_id = spilled(path)
+    file = path.parent / f"fingerprint-{run_id}.jsonl"
+    spills.ended(run_id)
+    with locked(path):
+        spills.take_in(taker(path))
+    assert file.exists()
+    spills.take_in(taker(path))
+    spills.take_in(taker(path))
+    assert names(path) == ["run-A"]
+    assert not file.exists()
+    assert capsys.readouterr().err == f"fingerprintd: took run-A#1 in from {file}, which is gone\n"
+
+
+def test_what_an_earlier_service_left_is_found_and_what_others_write_is_not(
+    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+    spilled(path)
+    left = [spilled(path, "lives", opener(Host())), spilled(path, "of-a-user", service=False)]
+    spills.find()
+    spills.take_in(taker(path))
+    assert names(path) == ["run-A"]
+    assert sorted(path.parent.glob("*.jsonl")) == sorted(path.parent / f"fingerprint-{id_}.jsonl" for id_ in left)
+
+
+def test_a_file_that_was_taken_in_but_not_removed_adds_nothing(
+    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+    run_id = spilled(path)
+    with Store.open(path) as store:
+        store.import_file(path.parent / f"fingerprint-{run_id}.jsonl")
+    spills.find()
+    spills.take_in(taker(path))
+    with Store.open(path) as store:
+        assert len(store.records(run_id)) == 3  # opened, why it is in a file, closed
+    assert not list(path.parent.glob("*.jsonl"))
+
+
+def test_a_broken_file_is_left_alone_and_told_for_as_long_as_it_lies_there(
+    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = path.parent / "fingerprint-01JD5X2M7QK9.jsonl"
+    broken.write_text('{"schema":"fingerprint.records/1","run":"x"}\n{"record":\n')
+    spills.find()
+    spills.take_in(taker(path))
+    assert f"{broken} is left as it is: " in capsys.readouterr().err
+    assert [str(broken) in trouble for trouble in spills.troubles] == [True]
+    broken.unlink()
+    assert spills.troubles == []
+
+
+def test_a_run_that_was_refused_is_left_to_whoever_was_told_of_it(
+    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+    run_id = spilled(path)
+    spills.ended(run_id)
+    spills.forget(run_id)
+    spills.take_in(taker(path))
+    assert names(path) == []
+
+
+@pytest.mark.long
+def test_a_server_that_came_and_went_while_the_store_was_locked_is_in_it_afterwards(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    until((daemon.folder / "store.db").exists, 30)
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    with locked(daemon.folder / "store.db"):
+        with stand_in.serving():
+            until(lambda: name_of(stand_in) in str(health(daemon)["serving"]), 60)
+        until(lambda: name_of(stand_in) not in str(health(daemon)["serving"]), 60)
+        assert list(daemon.folder.glob("fingerprint-*.jsonl"))
+    until(lambda: daemon.runs(stand_in), 90)
+    assert [run.closed is not None for run in daemon.runs(stand_in)] == [True]
+    assert f"took {name_of(stand_in)}#1 in from" in daemon.log.read_text()
+    assert not list(daemon.folder.glob("fingerprint-*.jsonl"))
