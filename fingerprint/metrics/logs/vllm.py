@@ -92,7 +92,8 @@ class _Log:
     def _forget(self) -> None:
         self.engines, self.drafts = Table(), Table()
         self.busy = self._drafted = 0
-        self.preempted: list[float] = []
+        self.preempted: float | None = None
+        self._preempted_before = 0.0
         self._streams: defaultdict[str, int] = defaultdict(int)
         self._lines: defaultdict[str, int] = defaultdict(int)
         self._steps: dict[str, _Step] = {}
@@ -111,7 +112,7 @@ class _Log:
         elif line.mark == _STAGES:
             self._stages(line, counts)
         elif line.mark == _PREEMPTED:
-            self.preempted = [*(self.preempted if counts else ())[:1], line.number(_PREEMPTED) or 0.0]
+            self._preempted_so_far(line.number(_PREEMPTED) or 0.0, counts)
         elif self.starts.begins(line.text):
             self._forget()
 
@@ -127,6 +128,8 @@ class _Log:
         steady = streams == self._streams[engine] != 0
         self._streams[engine] = streams
         self.busy += counts
+        if counts and (preempted := line.number(b"Preemptions: ")) is not None:
+            self.preempted = (self.preempted or 0.0) + preempted
         self._lines[engine] += counts and steady
         if before and steady and not prompts:
             before.counts()
@@ -134,6 +137,12 @@ class _Log:
             row = self.engines.add(streams, self._lines[engine], _values(line, running, speed))
             if not prompts:
                 self._steps[engine] = _Step(row, 1000 * running / speed)
+
+    def _preempted_so_far(self, total: float, counts: bool) -> None:
+        """Of V0, which tells of each fiftieth."""
+        if counts:
+            self.preempted = (self.preempted or 0.0) + max(0.0, total - self._preempted_before)
+        self._preempted_before = total
 
     def _drafts(self, line: Line, counts: bool) -> None:
         """Of the engine whose line stands before."""
@@ -176,9 +185,8 @@ class _Log:
         told = list(self.engines.metrics(columns, "vllm log, lines of the engine"))
         if self.busy and not told:
             told = [Metric("generation_throughput", "tok/s", "higher", gap=self._why_none())]
-        if len(self.preempted) > 1 or (self.preempted and told):
-            count = self.preempted[-1] - (self.preempted[0] if len(self.preempted) > 1 else 0.0)
-            told.append(Metric("preemptions", "", "unknown", (count,), "vllm log"))
+        if self.preempted is not None:
+            told.append(Metric("preemptions", "", "unknown", (self.preempted,), "vllm log"))
         return told + drafts
 
     def _why_none(self) -> str:

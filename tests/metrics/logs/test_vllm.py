@@ -127,6 +127,21 @@ def test_preemptions_are_those_of_the_run() -> None:
     assert samples(found, "preemptions") == (50.0,)
 
 
+def test_preemptions_that_a_line_tells_add_up() -> None:
+    line = engine(9.0).replace("Waiting: 2 reqs", "Waiting: 2 reqs, Deferred: 1 reqs, Preemptions: 3")
+    found = read(line, engine(9.0), line)
+    assert samples(found, "preemptions") == (6.0,)
+    assert samples(found, "kv_cache_usage") == (0.7, 0.7)
+
+
+def test_all_engines_in_one_line_are_one() -> None:
+    lines = [
+        engine(80.0, running=8, engine="4 Engines Aggregated: "),
+        engine(81.0, running=8, engine="4 Engines Aggregated: "),
+    ]
+    assert samples(read(*lines), "generation_throughput") == (81.0,)
+
+
 def test_several_lines_of_one_start_are_one_start() -> None:
     arguments = "(APIServer pid=7) INFO [utils.py:233] non-default args: {'model': 'org/model', 'max_num_seqs': 128}"
     found = read(arguments, start(), start(), engine(9.0), engine(9.0), arguments, start(), engine(7.0), engine(7.5))
