@@ -80,8 +80,10 @@ def _row(document: dict[str, Any]) -> tuple[str, ...]:
     segments = document["segments"]
     end = document["closed"]["at"] if document["closed"] else document["last_at"]  # a note or mark comes later
     seconds = (end - document["since"]) / 1e9
-    name = document["name"] if segments > 1 else f"{document['name']}#{document['attempt']}"
+    name, lasted = f"{document['name']}#{document['attempt']}", f"{seconds:.1f} s"
+    if segments > 1:
+        name, lasted = document["name"], f"{seconds / 3600:.1f} h"
     marks = [f"{segments} segments"] * (segments > 1) + ["good"] * document["good"]
     marks += [document["origin"]] * (document["origin"] != "user")
     where = (document["benchmark"], document["host"], document["id"])
-    return (name, moment(document["since"]), f"{seconds:.1f} s", document["ended"], *where, " ".join(marks))
+    return (name, moment(document["since"]), lasted, document["ended"], *where, " ".join(marks))

@@ -93,7 +93,7 @@ def test_a_server_that_the_service_records_is_one_line_unless_each_segment_is_as
         short_run(store, "run-A", at=began + 2 * hour)
     own, good, server = fingerprint("runs").stdout.splitlines()[1:]
     assert (own.split()[0], good.split()[0], server.split()[0]) == ("run-A#1", "sglang-30000#4", "sglang-30000")
-    assert f" 2025-10-09T08:53:20Z  {24 * 3600}.0 s  " in server
+    assert " 2025-10-09T08:53:20Z  24.0 h  " in server
     assert server.endswith(f"{ids[-1]}  23 segments")
     listed = json.loads(fingerprint("runs", "--limit", "1", "--format", "json").stdout)
     assert [(row["id"], row["segments"], row["since"]) for row in listed] == [(ids[-1], 23, began)]
