@@ -142,7 +142,7 @@ def documents(source: Source) -> list[tuple[str, Any]]:
 
 
 def _was_added_to(source: Source) -> bool:
-    """A run that wrote the same result again, byte for byte, wrote a whole one. Some end a line only as they add one."""
+    """A run that wrote the same result again, byte for byte, wrote a whole one. Some end a line as they add one."""
     added = source.data[len(source.earlier) :]
     is_whole = source.earlier.endswith(b"\n") or added.startswith((b"\n", b"\r\n"))
     return is_whole and bool(added.strip()) and source.data.startswith(source.earlier)
