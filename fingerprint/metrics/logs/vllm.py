@@ -6,6 +6,7 @@ https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/loggers.py
 https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
 """
 
+import re
 from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
@@ -37,6 +38,7 @@ _COLUMNS = (
     Column("prefix_cache_hit_rate", "%", "unknown"),
 )
 _POSITIONS = 16  # of a draft
+_SHARE = re.compile(rb" ?\d(?:\.\d{1,9})?")
 _SPECULATED = (
     Column("acceptance_length", "tokens", "higher"),
     Column("draft_acceptance_rate", "", "higher"),
@@ -218,5 +220,5 @@ def _values(line: Line, running: float, speed: float) -> dict[str, float | None]
 
 def _positions(line: Line) -> dict[str, float | None]:
     rates = line.text.partition(b"Per-position acceptance rate: ")[2].partition(b", Avg")[0].split(b",")
-    told = [float(rate) for rate in rates[:_POSITIONS] if rate.strip().replace(b".", b"", 1).isdigit()]
+    told = [float(rate) for rate in rates[:_POSITIONS] if _SHARE.fullmatch(rate)]
     return {f"acceptance_rate/position_{at}": rate for at, rate in enumerate(told, 1)}
