@@ -24,7 +24,7 @@ from probes.kit.nvml.options import Options
 from probes.kit.pci_config import PciConfig, registers_of
 from probes.kit.redact import Redactor
 from probes.kit.regular import Identity, beginning, identity, open_regular, sha256_of, whole
-from probes.kit.routes import routes_in
+from probes.kit.routes import routes
 from probes.kit.weights import Weights, read_weights
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ class Host:
         return self._ask("netlink", f"{what} {interface}", lambda: self._live_only(_netlink, what, interface))
 
     def routes(self) -> Seen[Mapping[str, tuple[str, ...]]]:
-        """Which interfaces IPv4 leaves by, and no address: see kit/routes.py."""
-        return self._ask("routes", "", lambda: then(self._live_text("/proc/net/route"), routes_in))
+        """Which interfaces IP leaves by, and no address: see kit/routes.py."""
+        return self._ask("routes", "", lambda: routes(self._live_text))
 
     def kernel_log(self) -> Seen[str]:
         """Of the kernel's log since boot, what concerns PCI devices and their drivers: see kit/kmsg.py."""

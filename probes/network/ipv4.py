@@ -1,5 +1,6 @@
-"""IPv4: which card the routes choose, and which card answers for an address."""
+"""Which card the routes choose, and which card answers for an address of IPv4."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from probes.kit.facts import Gap, Section, Seen, config, seen_or, state, then
@@ -9,6 +10,7 @@ from probes.kit.knobs import read_each, sysctl
 CONF = "/proc/sys/net/ipv4/conf"
 ROUTES = "/proc/net/route"
 RULES = "ip rule; netlink, RTM_GETRULE"
+RULES6 = "ip -6 rule; netlink, RTM_GETRULE"
 
 
 class AllInterfaces(Section):
@@ -31,13 +33,13 @@ def conf(name: str, why: str) -> Any:
 class Routes(Section):
     default_interface: Seen[str] = state(
         "Where clients, downloads and what NCCL begins with leave by, unless told otherwise",
-        f"ip -4 route show default; {ROUTES}",
+        f"ip route show default; {ROUTES}, else /proc/net/ipv6_route",
         settled="always",
         follows=("network/interfaces/*/operstate",),
     )
     shared_subnets: Seen[tuple[str, ...]] = state(
         "Cards in one subnet: without rules by source all that is sent leaves by the first of them",
-        f"ip -4 route show scope link; {ROUTES}",
+        f"ip route show scope link; {ROUTES}, /proc/net/ipv6_route",
         settled="always",
         follows=("network/interfaces", "network/interfaces/*/operstate"),
     )
@@ -45,12 +47,17 @@ class Routes(Section):
     rules_ipv4_by_source: Seen[int] = config(
         "What makes each of several cards in one subnet send its own answers", f"{RULES}, with a source"
     )
-    rules_ipv6: Seen[int] = config("As those of IPv4, beside the kernel's own two", "ip -6 rule; netlink, RTM_GETRULE")
+    rules_ipv6: Seen[int] = config("As those of IPv4, beside the kernel's own two", RULES6)
+    rules_ipv6_by_source: Seen[int] = config("As those of IPv4, for addresses of IPv6", f"{RULES6}, with a source")
     unsteered_subnets: Seen[tuple[str, ...]] = state(
         "Several cards in one subnet and no rule by source: one carries what all of them should",
-        f"ip -4 route show scope link; {ROUTES}, and {RULES}",
+        "ip route show scope link; the same tables, and the rules",
         settled="always",
-        follows=("network/routes/shared_subnets", "network/routes/rules_ipv4_by_source"),
+        follows=(
+            "network/routes/shared_subnets",
+            "network/routes/rules_ipv4_by_source",
+            "network/routes/rules_ipv6_by_source",
+        ),
     )
 
 
@@ -65,20 +72,24 @@ def read_all(host: Host) -> AllInterfaces:
 
 def read_routes(host: Host) -> Routes:
     routes, rules = host.routes(), host.netlink("rules")
-    shared = then(routes, lambda it: it["shared"])
-    by_source = then(rules, lambda counts: counts["ipv4"][1])
     return Routes(
         default_interface=then(
             routes, lambda it: it["default"][0] if it["default"] else Gap("absent", "no such route")
         ),
-        shared_subnets=shared,
+        shared_subnets=then(routes, lambda it: tuple(sorted({*it["shared"], *it["shared6"]}))),
         rules_ipv4=then(rules, lambda counts: counts["ipv4"][0]),
-        rules_ipv4_by_source=by_source,
+        rules_ipv4_by_source=then(rules, lambda counts: counts["ipv4"][1]),
         rules_ipv6=then(rules, lambda counts: counts["ipv6"][0]),
-        unsteered_subnets=_unsteered(shared, by_source),
+        rules_ipv6_by_source=then(rules, lambda counts: counts["ipv6"][1]),
+        unsteered_subnets=then(routes, lambda it: _unsteered(it["shared"], it["shared6"], rules)),
     )
 
 
-def _unsteered(shared: Seen[tuple[str, ...]], by_source: Seen[int]) -> Seen[tuple[str, ...]]:
+def _unsteered(
+    shared: tuple[str, ...], shared6: tuple[str, ...], rules: Seen[Mapping[str, tuple[int, ...]]]
+) -> Seen[tuple[str, ...]]:
     """Where no subnet is shared there is nothing to steer, whether or not rules can be asked for."""
-    return () if shared == () else then(by_source, lambda count: () if count else shared)
+    if not shared and not shared6:
+        return ()
+    by_family = (("ipv4", shared), ("ipv6", shared6))
+    return then(rules, lambda it: tuple(sorted({one for name, all_ in by_family if not it[name][1] for one in all_})))

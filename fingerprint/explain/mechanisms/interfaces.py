@@ -214,6 +214,7 @@ RULES: tuple[Rule, ...] = (
             "network/routes/rules_ipv4",
             "network/routes/rules_ipv4_by_source",
             "network/routes/rules_ipv6",
+            "network/routes/rules_ipv6_by_source",
             "network/ipv4_all/*",
             f"{CARD}/rp_filter",
             f"{CARD}/arp_ignore",

@@ -128,14 +128,16 @@ def test_clients_that_were_turned_away_and_datagrams_that_were_lost_are_counted(
 
 
 def test_what_is_changed_moves_the_fact_of_its_name_and_nothing_else_but_what_follows() -> None:
-    card = "network/interfaces/right"
+    card, add6 = "network/interfaces/right", "ip addr add"
     moves = {
         "ip link set right mtu 1300": f"network/interfaces/above/mtu {card}/mtu",
         "ip link set right txqueuelen 99": f"{card}/tx_queue_len",
         "sysctl -qw net.ipv4.conf.right.rp_filter=2": f"{card}/rp_filter",
         "ip rule add from 198.51.100.8 table 9": "network/routes/rules_ipv4 network/routes/rules_ipv4_by_source",
         "ip rule add table main suppress_prefixlength 0": "network/routes/rules_ipv4",
-        "ip -6 rule add from 2001:db8::7 table 9": "network/routes/rules_ipv6",
+        "ip -6 rule add to 2001:db8::7 table 9": "network/routes/rules_ipv6",
+        f"{add6} 2001:db8::1/64 nodad dev right; {add6} 2001:db8::2/64 nodad dev left": "network/routes/shared_subnets",
+        "ip -6 rule add from 2001:db8::8 table 9": "network/routes/rules_ipv6 network/routes/rules_ipv6_by_source",
         "ip addr del 192.0.2.2/25 dev apart": "network/routes/shared_subnets",
         "ip link set other down": "",
     }
