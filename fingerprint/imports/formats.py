@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 from fingerprint.imports import (
     environment_report,
+    ibstat,
     kernel_log,
     lscpu,
+    lspci,
     nccl_topology,
     numactl,
     nvidia_smi,
@@ -49,6 +51,10 @@ FORMATS: tuple[Format, ...] = (
     Format("lscpu -e", lscpu.TABLE_BEGINS, lscpu.read_table),
     Format("numactl -H", numactl.BEGINS, numactl.read),
     Format("numactl --show", numactl.SHOW_BEGINS, numactl.SHOW),
+    Format("lspci", lspci.BEGINS, lspci.read, continued=True),
+    Format("lspci -t", lspci.TREE_BEGINS, lspci.TREE, continued=True),
+    Format("ibstat", ibstat.BEGINS, ibstat.read, continued=True),
+    Format("ibstatus", ibstat.STATUS_BEGINS, ibstat.read_status, continued=True),
     Format("a kernel log", kernel_log.BEGINS, kernel_log.read, lines=True),
     Format("nvidia-smi", nvidia_smi_summary.BEGINS, nvidia_smi_summary.read),
     Format("nvidia-smi --version", nvidia_smi_summary.VERSION_BEGINS, nvidia_smi_summary.read_version),

@@ -36,10 +36,18 @@ REDACTOR = Redactor(b"of the tests")
 
 TAKEN = {
     "nvidia-smi-q": 27, "nvidia-smi-xml": 18, "nvidia-smi-table": 39, "nvidia-smi-csv": 11, "topo": 12, "nvlink": 8,
-    "numactl": 1, "procdriver": 2, "kmsg": 13, "nccl-topo": 9, "envreport": 90, "lspci": 1,
+    "numactl": 1, "procdriver": 2, "kmsg": 13, "nccl-topo": 9, "envreport": 90, "lspci": 9, "ib": 5,
 }  # fmt: skip
 """Kind -> files that are taken in, at least: it never falls."""
-COMPARED = {"one machine, several tools": 600, "reports": 420, "kernel logs": 15, "trees": 5, "proc": 17, "numa": 9}
+COMPARED = {
+    "one machine, several tools": 600,
+    "reports": 420,
+    "kernel logs": 15,
+    "trees": 5,
+    "proc": 17,
+    "numa": 9,
+    "buses": 7,
+}
 """What is held against an independent answer: facts compared, at least."""
 
 Answer = tuple[str, Any, Any]
@@ -234,3 +242,16 @@ def test_numactl_and_lscpu_of_one_machine_tell_the_same_nodes() -> None:
     answers = [(name, value(nodes, "numa", "nodes", name, "cpus"), node.cpus) for name, node in listed.items.items()]
     assert len(cpu_list(value(nodes, "numa", "online"))) == len(answers)
     report("numa", answers)
+
+
+def test_lspci_names_the_gpus_that_nvidia_smi_of_the_same_machine_names() -> None:
+    answers: list[Answer] = []
+    for machine, log in (("2080tix4_440.31", "2080tix4_440.31.txt"), ("bugreport2022", "bugreport2022.txt")):
+        bus = file(RAW / "lspci" / f"{machine}_nn.txt").told("lspci")
+        smi = file(RAW / "nvidia-smi-q" / log).told("nvidia-smi -q")
+        gpus = value(bus, "pcie", "gpus").items
+        answers.append((f"{machine} GPUs", keys(smi) - gpus.keys(), frozenset()))
+        for address in keys(smi):
+            vendor, _, device = gpus[address].pci_id.partition(":")
+            answers.append((f"{address} id", f"0x{device}{vendor}", value(smi, "gpu", address, "pci_device_id")))
+    report("buses", answers)

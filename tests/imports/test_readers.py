@@ -22,7 +22,7 @@ UNSUPPORTED = Gap("unsupported")
 def of(text: str, path: str, target: str = "") -> Any:
     """The fact that a text tells, as it comes through a strict decode."""
     pieces = [Piece(one.format, one.told) for one in read(plain(text), REDACTOR) if one.told]
-    area, *names = path.split("/") if ":" not in path else path.replace("//", "/").split("/")
+    area, *names = path.split("/")
     section = joined(pieces).sections[Key(area, target)]
     return value_at(decoder_of(type(section))(msgspec.json.encode(section)), tuple(names))
 
@@ -103,6 +103,32 @@ GPU = "gpu/0000:53:00.0"
         (texts.COLLECT_ENV, "cpu/processor/model_name", "Intel(R) Xeon(R) Platinum 8462Y+"),
         (texts.CHECK_ENV, "gpu/GPU01/compute_cap", "8.0"),
         (texts.CHECK_ENV, "driver/nvml/driver_version", "550.144.03"),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/bridges", ("0000:00:03.0", "0000:01:00.0", "0000:02:08.0")),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/max_link_speed", 16_000),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/current_link_speed", 2500),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/aspm", "L1"),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/relaxed_ordering", True),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/max_read_request", 512),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/driver", "nvidia"),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/narrowest/hop", "0000:01:00.0"),
+        (texts.LSPCI, "pcie/gpus/0000:03:00.0/narrowest/width", 8),
+        (texts.LSPCI, "pcie/bridges/0000:00:03.0/acs_control", ("SrcValid", "ReqRedir", "CmpltRedir", "UpstreamFwd")),
+        (texts.LSPCI, "pcie/bridges/0000:00:03.0/current_link_width", UNSUPPORTED),
+        (texts.LSPCI, "pcie/bridges/0000:01:00.0/current_link_width", 8),
+        (texts.LSPCI, "pcie/cards/0000:05:00.0/kind", "nic"),
+        (texts.LSPCI, "pcie/cards/0000:05:00.0/current_link_width", UNSUPPORTED),
+        (texts.LSPCI.partition("\n\n")[2], "pcie/cards", NOT_READ),
+        ("06:00.0 3D controller [0302]: NVIDIA Corporation GA102GL [A10] [10de:2236] (rev a1)\n",
+         "pcie/gpus/0000:06:00.0/pci_id", "10de:2236"),
+        (texts.IBSTAT, "network/rdma/mlx5_0/fw_ver", "28.39.1002"),
+        (texts.IBSTAT, "network/rdma/mlx5_0/ports/1/rate", 400_000),
+        (texts.IBSTAT, "network/rdma/mlx5_0/ports/1/lid", 13247),
+        (texts.IBSTAT, "network/rdma/mlx5_0/node_guid", REDACTOR.redacted("76f4:0fcb:f57a:a64a")),
+        (texts.IBSTAT, "network/rdma/mlx4_0/ports/1/state", "INIT"),
+        (texts.IBSTAT, "network/rdma/mlx4_0/ports/1/rate", NOT_READ),
+        (texts.IBSTATUS, "network/rdma/mlx5_0/ports/1/rate", 200_000),
+        (texts.IBSTATUS, "network/rdma/mlx5_0/ports/1/lid", 0x33BF),
+        (texts.IBSTATUS, "network/rdma/mlx5_0/ports/1/state", "ACTIVE"),
         (texts.NCCL, "gpu/0000:01:00.0/compute_cap", "8.9"),
         (texts.NCCL, "gpu/0000:01:00.0/pci_device_id", "0x268410de"),
         (texts.NCCL, "cpu/processor/family", "143"),
@@ -177,6 +203,9 @@ def test_what_a_shell_may_use_is_refused_with_what_is_read_instead() -> None:
         (texts.TOPO.replace("GPU1\tNV18\t X ", "GPU1\t X \tNV18"), "the row of GPU1 does not fit the others"),
         (texts.NUMACTL[: texts.NUMACTL.index("node 2")], "tells of 2 of 3 nodes"),
         (texts.LIST[: texts.LIST.rindex("\t")], "GPU 1 has 1, the others 2"),
+        (texts.IBSTAT[: texts.IBSTAT.index("\tPort 1")], "mlx5_0 has 0 of its ports"),
+        ("-[0000:00]-+-00.0  Intel Corporation\n", "`lspci -vvv` is read"),
+        ("00:1f.0 ISA bridge: Intel Corporation C226 LPC (rev 04)\n", "without a GPU, a network card"),
         (texts.NCCL.replace(' sm="89"', ""), "in which no GPU says what it is"),
         (texts.NCCL[:-10], "cut off before its end"),
         ('{"lscpu": [{"field": "Arch', "cut off or damaged"),

@@ -274,7 +274,92 @@ NCCL = """\
 </system>
 """
 
+LSPCI = """\
+00:00.0 Host bridge: Intel Corporation Xeon E7 v4 DMI2 (rev 01)
+\tNUMA node: 0
+
+00:03.0 PCI bridge: Intel Corporation Xeon E7 v4 PCI Express Root Port 3 (rev 01) (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=04, sec-latency=0
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0
+\t\t\tMaxPayload 256 bytes, MaxReadReq 128 bytes
+\t\tLnkCap:\tPort #7, Speed 8GT/s, Width x16, ASPM L1, Exit Latency L1 <16us
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+
+\t\tLnkSta:\tSpeed 8GT/s (ok), Width x16 (ok)
+\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+\tKernel driver in use: pcieport
+
+01:00.0 PCI bridge: PLX Technology, Inc. PEX 8747 (rev ca) (prog-if 00 [Normal decode])
+\tBus: primary=01, secondary=02, subordinate=04, sec-latency=0
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM L1, Exit Latency L1 <4us
+\t\tLnkSta:\tSpeed 8GT/s (ok), Width x8 (downgraded)
+
+02:08.0 PCI bridge: PLX Technology, Inc. PEX 8747 (rev ca) (prog-if 00 [Normal decode])
+\tBus: primary=02, secondary=03, subordinate=03, sec-latency=0
+\t\tLnkCap:\tPort #8, Speed 8GT/s, Width x16, ASPM L1, Exit Latency L1 <4us
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16 (ok)
+
+03:00.0 3D controller: NVIDIA Corporation GP104GL [Tesla P4] (rev a1)
+\tSubsystem: NVIDIA Corporation GP104GL [Tesla P4]
+\tNUMA node: 0
+\tIOMMU group: 17
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0, Latency L0s unlimited, L1 <64us
+\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM L0s L1, Exit Latency L0s <1us
+\t\tLnkCtl:\tASPM L1 Enabled; RCB 64 bytes, Disabled- CommClk+
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16 (ok)
+\t\tLnkCap2: Supported Link Speeds: 2.5-16GT/s, Crosslink- Retimer- 2Retimers- DRS-
+\tKernel driver in use: nvidia
+
+05:00.0 Ethernet controller: Mellanox Technologies MT27800 Family [ConnectX-5]
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed unknown, Width x0
+\tKernel driver in use: mlx5_core
+"""
+
+IBSTAT = """\
+CA 'mlx5_0'
+\tCA type: MT4129
+\tNumber of ports: 1
+\tFirmware version: 28.39.1002
+\tHardware version: 0
+\tNode GUID: 0x76f40fcbf57aa64a
+\tSystem image GUID: 0x76f40fcbf57aa64a
+\tPort 1:
+\t\tState: Active
+\t\tPhysical state: LinkUp
+\t\tRate: 400
+\t\tBase lid: 13247
+\t\tLMC: 0
+\t\tSM lid: 1
+\t\tCapability mask: 0xa651ec48
+\t\tLink layer: InfiniBand
+CA 'mlx4_0'
+\tCA type: MT4099
+\tNumber of ports: 1
+\tPort 1:
+\t\tState: Initializing
+\t\tPhysical state: LinkUp
+\t\tRate: 2
+"""
+
+IBSTATUS = """\
+Infiniband device 'mlx5_0' port 1 status:
+\tdefault gid:     fe80:0000:0000:0000:0000:0000:0000:0001
+\tbase lid:        0x33bf
+\tsm lid:          0x1
+\tstate:           4: ACTIVE
+\tphys state:      5: LinkUp
+\trate:            200 Gb/sec (4X HDR)
+\tlink_layer:      InfiniBand
+
+"""
+
 ALL = {
+    "lspci": LSPCI,
+    "ibstat": IBSTAT,
+    "ibstatus": IBSTATUS,
     "nvidia-smi -q": H100,
     "nvidia-smi": TABLE,
     "nvidia-smi --query-gpu": CSV,
