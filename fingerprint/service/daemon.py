@@ -92,7 +92,7 @@ class Service:
         self._outbox = Outbox(self._save_events, self.events)
         self._spills = Spills(store, host)
         self._stores = threading.local()
-        self._clocks, self._sure_again = clocks(), 0.0
+        self._clocks, self._sure_again, self._was_set = clocks(), 0.0, False
         self._since = time.time_ns()
         self._good: dict[str, int] = {}
         self._last: Mapping[str, Reading] = {}
@@ -135,6 +135,10 @@ class Service:
     def look(self) -> None:
         """At who serves; and what waits for the store, while nobody does."""
         self._outbox.flush()
+        if self._was_set:  # times before and after are of two clocks
+            self._was_set = False
+            with self._serving_lock:
+                self._served.cut()
         looked = self._watching.look()
         if not looked.came and not looked.went:
             return
@@ -155,7 +159,7 @@ class Service:
 
     def keep_house(self) -> None:
         """Not within a day of a clock that was set: by a wrong one everything is old."""
-        if time.monotonic() < self._sure_again:
+        if time.monotonic() < self._sure_again or jumps(self._clocks, clocks()):
             return
         older = time.time_ns() - int(self.settings.service.keep_days * DAY * 1e9)
         try:
@@ -173,6 +177,10 @@ class Service:
             self.schedule.clock_was_set()
             self._sure_again = time.monotonic() + DAY
             self._outbox.add([of_jump(self.host_name, jump, time.time_ns()) for jump in found])
+        for jump in found:
+            if jump.kind == "clock jump":
+                self._was_set = True
+                self._good = {area: at + round(jump.seconds * 1e9) for area, at in tuple(self._good.items())}
 
     def close(self) -> None:
         """Ends what is recorded, whatever hangs; nothing that was said to be stored is lost."""
@@ -305,7 +313,7 @@ class Service:
     def _recent(self) -> Snapshot:
         """A run's border: the newest round where that is of just now, else one more."""
         newest = self.newest()
-        is_recent = newest is not None and time.time_ns() - newest.taken_at < RECENT_SECONDS * 1e9
+        is_recent = newest is not None and 0 <= time.time_ns() - newest.taken_at < RECENT_SECONDS * 1e9
         return newest if newest is not None and is_recent else self._rounds.take()
 
     def _run_of(self, name_or_id: str) -> str:

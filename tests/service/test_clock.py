@@ -85,16 +85,20 @@ def kept(daemon: Daemon) -> set[str]:
 @pytest.mark.long
 def test_a_clock_that_is_set_back_a_day_is_told_and_all_goes_on_by_it(clocked: Clocked, tmp_path: Path) -> None:
     stand_in = StandIn(tmp_path / "engine", "vllm")
+    name = name_of(stand_in)
     with stand_in.serving():
         until(lambda: clocked.runs(stand_in), 60)
-        began, before = clocked.read(), kept(clocked)
+        began, before = clocked.read(), goes_on(clocked, stand_in)
         clocked.clock.set(-DAY)
         assert until(clocked.jumps, 15) == ["the clock was set back by 86400 s"]
         until(lambda: clocked.newest() < began, 15)
         minute = clocked.newest()
         until(lambda: clocked.newest() > minute, 75)  # the next minute's, by the clock as it is now
         assert abs(clocked.newest() / NS - clocked.clock.now) < 65
-        assert before <= kept(clocked)
+        until(lambda: goes_on(clocked, stand_in).id != before.id)
+        assert clocked.told("show", f"{name}@now")["id"] == goes_on(clocked, stand_in).id
+        assert clocked.told("diff", f"{name}@-1m..", name)["b"]["name"] == name
+        assert name in {run["name"] for run in clocked.told("timeline", "--since", "2h")["runs"]}
         told: Any = health(clocked)
         assert told["ok"], told["says"]
         assert all(0 <= area["age_s"] < 90 for area in told["areas"].values() if area["outcome"] == "ok")
@@ -158,3 +162,11 @@ def test_a_clock_that_was_set_is_an_event_and_forgets_nothing_for_a_day(
     assert len(forgotten) == 1
     assert says in service.store().events(kinds=("clock jump",))[0].says
     until(lambda: service.health().ok)
+
+
+def test_retention_that_is_due_before_it_was_noticed_that_the_clock_was_set_forgets_nothing(
+    service: Service, forgotten: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.service.daemon.clocks", lambda: moved(3 * DAY))
+    service.keep_house()
+    assert len(forgotten) == 1
