@@ -11,6 +11,7 @@ _BY_NAME: tuple[tuple[str, frozenset[Phase]], ...] = (
     (r"accept(ance|ed)?[_ ]?(len|length|rate)|accept$", frozenset(("accept length",))),
     (r"remote|locality|numa", frozenset(("any work",))),
     (r"verify", frozenset(("verify step",))),
+    (r"(^|_)cycle(_|$)", frozenset(("verify step", "decode step"))),
     (r"ttft|first[_ ]?token|prefill|prompt", frozenset(("prefill",))),
     (r"tpot|itl|inter[_ ]?token|decode|per[_ ]?output[_ ]?token|draft|step", frozenset(("decode step",))),
     (r"load|start[_ -]?up|startup|warm[_ -]?up|compile|cold|init", frozenset(("start-up",))),

@@ -150,6 +150,7 @@ def test_swapped_sides_swap_the_direction() -> None:
     ("name", "unit", "phase"),
     [
         ("verify_ms", "ms", "verify step"), ("median_ttft_ms", "ms", "prefill"), ("mean_tpot_ms", "ms", "decode step"),
+        ("cycle_ms", "ms", "verify step"),
         ("accept_length", "", "accept length"), ("busbw", "GB/s", "transfer"), ("load_time", "s", "start-up"),
         ("wall_time", "s", "any work"), ("score", "", "any work"), ("output_throughput", "tok/s", "decode step"),
     ],
