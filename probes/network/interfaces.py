@@ -1,6 +1,7 @@
 """One network interface: its link, its driver, and how it is set."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from probes.kit.facts import Gap, Map, Section, Seen, config, counter, identity, state, then
@@ -30,6 +31,7 @@ from probes.network.statistics import Statistics, read_statistics
 
 _AT = f"{NET}/*"
 _UP = ("network/interfaces/*/operstate",)
+_DRIVER_WORDS = {"driver": "driver", "driver_version": "version", "firmware": "fw_version"}
 _DRIVER = ("kernel/release", "kernel/modules/mlx*/**", "kernel/modules/bnxt_*/**")
 
 
@@ -194,12 +196,12 @@ def _settings(host: Host, folder: str) -> Mapping[str, Any]:
 
 
 def _driver(told: Seen[Mapping[str, int | str]]) -> Mapping[str, Any]:
-    names = {"driver": "driver", "driver_version": "version", "firmware": "fw_version"}
-    return {fact: then(told, lambda it, name=name: _told(it[name])) for fact, name in names.items()}  # type: ignore[misc]
+    return {fact: then(told, partial(_word_of, name)) for fact, name in _DRIVER_WORDS.items()}
 
 
-def _told(value: int | str) -> Seen[str]:
-    return str(value) if value not in ("", "N/A") else Gap("unsupported", "its driver does not tell")
+def _word_of(name: str, told: Mapping[str, int | str]) -> Seen[str]:
+    word = str(told[name])
+    return word if word not in ("", "N/A") else Gap("unsupported", "its driver does not tell")
 
 
 def _speed(line: str) -> Seen[int]:

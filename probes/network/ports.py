@@ -20,6 +20,7 @@ _ERROR = re.compile(
     r"err|retr|retx|nak|out_of_|drop|discard|duplicate|timeout|missing|exceeded|invalid|unreach|icrc|bad|lost|full",
     re.IGNORECASE,
 )
+_KINDS = ("hw_errors", "hw_congestion", "hw_counters")
 _AT_EACH_END = re.compile(r"flush", re.IGNORECASE)  # a queue that is taken down flushes what it holds
 
 
@@ -262,11 +263,13 @@ def _counted(text: str) -> Seen[int]:
 def _hw_counters(host: Host, folder: str) -> Mapping[str, Seen[Map[Seen[int]]]]:
     """`lifespan` is how long the driver keeps what it read, in ms."""
     names = host.names(folder)
-    kinds: dict[str, dict[str, Seen[int]]] = {"hw_errors": {}, "hw_congestion": {}, "hw_counters": {}}
-    for name in seen_or(names, ())[:MOST_COUNTERS]:
-        if name != "lifespan":
-            kinds[_kind_of(name)][name] = host.number(f"{folder}/{name}")
-    return {kind: then(names, lambda _, found=found: Map(found)) for kind, found in kinds.items()}  # type: ignore[misc]
+    kept = [name for name in seen_or(names, ()) if name != "lifespan"][:MOST_COUNTERS]
+    counts = {name: host.number(f"{folder}/{name}") for name in kept}
+    return {kind: names if isinstance(names, Gap) else _of_kind(kind, counts) for kind in _KINDS}
+
+
+def _of_kind(kind: str, counts: Mapping[str, Seen[int]]) -> Map[Seen[int]]:
+    return Map({name: count for name, count in counts.items() if _kind_of(name) == kind})
 
 
 def _kind_of(name: str) -> str:

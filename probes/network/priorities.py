@@ -1,5 +1,6 @@
 """Lossless Ethernet: which priorities are paused by themselves, and how congestion marks are answered."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from probes.kit.facts import Gap, Map, Section, Seen, counter, seen_or, state, then
@@ -53,26 +54,13 @@ def read_priorities(host: Host, name: str) -> Priorities:
 
 def read_ecn(host: Host, folder: str) -> Seen[Map[Seen[int]]]:
     """By the names of the files: roce_np.cnp_dscp, roce_rp.rpg_ai_rate, roce_np.enable.3."""
-    there = host.names(f"{folder}/ecn")
-    return then(
-        there,
-        lambda parts: Map(
-            {
-                key: number
-                for part in _PARTS
-                if part in parts
-                for key, number in _files(host, f"{folder}/ecn/{part}", part)
-            }
-        ),
-    )
+    return then(host.names(f"{folder}/ecn"), lambda parts: Map(dict(_ecn(host, f"{folder}/ecn", parts))))
 
 
-def _files(host: Host, folder: str, start: str) -> list[tuple[str, Seen[int]]]:
-    found: list[tuple[str, Seen[int]]] = []
-    for name in seen_or(host.names(folder), ()):
-        if name == "enable":
-            of_each = seen_or(host.names(f"{folder}/{name}"), ())
-            found += [(f"{start}.enable.{at}", host.number(f"{folder}/enable/{at}")) for at in of_each]
-        else:
-            found.append((f"{start}.{name}", host.number(f"{folder}/{name}")))
-    return found
+def _ecn(host: Host, folder: str, parts: tuple[str, ...]) -> Iterator[tuple[str, Seen[int]]]:
+    """`enable` is a folder with a file for each priority."""
+    for part in (part for part in _PARTS if part in parts):
+        names = (name for name in seen_or(host.names(f"{folder}/{part}"), ()) if name != "enable")
+        each = (f"enable/{priority}" for priority in seen_or(host.names(f"{folder}/{part}/enable"), ()))
+        for file in (*names, *each):
+            yield f"{part}.{file.replace('/', '.')}", host.number(f"{folder}/{part}/{file}")
