@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fingerprint.metrics.clients.measured import (
+    NO_LIMIT,
     Benchmark,
     Word,
     check_many,
@@ -161,6 +162,7 @@ def _asked_in_phases(config: Mapping[str, Any]) -> dict[str, Any]:
         "output_tokens_stddev": _part(prompts, "osl").get("stddev"),
         "load": measured.get("type"),
         **{key: measured.get(key) for key in ("concurrency", "rate", "requests", "duration", "sessions")},
+        "max_concurrency": NO_LIMIT if measured.get("rate") and not measured.get("concurrency") else None,
         "warmup_requests": _part(of_kind, "warmup").get("requests"),
     }
 

@@ -8,7 +8,7 @@ https://github.com/vllm-project/guidellm
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fingerprint.metrics.clients.measured import Benchmark, Word, count_of, distribution, found, given, number
+from fingerprint.metrics.clients.measured import NO_LIMIT, Benchmark, Word, count_of, distribution, found, given, number
 from fingerprint.metrics.found import Found
 from fingerprint.metrics.metric import Metric
 
@@ -37,6 +37,7 @@ _PERCENTILES = {
     "p001": "p0.1", "p01": "p1", "p05": "p5", "p10": "p10", "p25": "p25", "p75": "p75", "p90": "p90", "p95": "p95",
     "p99": "p99", "p999": "p99.9",
 }  # fmt: skip
+_UNBOUNDED = ("constant", "poisson", "async", "throughput", "sweep")
 _LENGTHS = ("prompt_tokens", "prompt_tokens_stdev", "output_tokens", "output_tokens_stdev", "turns")
 
 
@@ -72,7 +73,7 @@ def _asked(benchmark: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str,
         "strategy": kind,
         **rate,
         "concurrency": strategy.get("streams"),
-        "max_concurrency": profile.get("max_concurrency"),
+        "max_concurrency": profile.get("max_concurrency") or (NO_LIMIT if kind in _UNBOUNDED else None),
         "model": backend.get("model"),
         **{key: data.get(key) for key in _LENGTHS},
         "seed": _part(spec, "seed").get("value"),

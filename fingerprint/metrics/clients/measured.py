@@ -15,6 +15,7 @@ from fingerprint.metrics.metric import Better, Metric, Summary
 from fingerprint.metrics.naming import better_of
 from fingerprint.metrics.values import condensed, sample, samples
 
+NO_LIMIT = math.inf  # of requests at a time: as many as there are, so that more than one stream is served
 MOST_ROWS = 10_000
 _STATISTICS = {
     "mean": "mean", "avg": "mean", "average": "mean", "std": "stdev", "stddev": "stdev", "std_dev": "stdev",

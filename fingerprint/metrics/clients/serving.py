@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fingerprint.metrics.clients.measured import (
+    NO_LIMIT,
     Benchmark,
     Word,
     count_of,
@@ -81,7 +82,10 @@ def benchmark(client: str, record: Mapping[str, Any], count: int = 0) -> Benchma
 
 
 def asked(record: Mapping[str, Any]) -> dict[str, Any]:
-    return given({_RENAMED.get(key, key): record[key] for key in _ASKED if key in record})
+    told = {_RENAMED.get(key, key): record[key] for key in _ASKED if key in record}
+    if told.get("max_concurrency", 0) is None:
+        told["max_concurrency"] = NO_LIMIT
+    return given(told)
 
 
 def _metrics(client: str, record: Mapping[str, Any], count: int) -> Iterator[Metric]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fingerprint.metrics.clients.measured import NO_LIMIT
 from fingerprint.metrics.clients.printed import plain
 
 TITLE = re.compile(r"= (?P<what>Serving|Offline Throughput) Benchmark Result =")
@@ -65,9 +66,9 @@ def _told(line: str) -> dict[str, Any]:
     if time := _TIME.fullmatch(label):
         return {f"{time['statistic'].lower()}_{_TIMES[time['what']]}_ms": plain(value)}
     key = _KEYS.get(label.lower())
-    if key is None or (key == "max_concurrency" and value in ("not set", "None")):
+    if key is None:
         return {}
-    return {key: plain(value)}
+    return {key: NO_LIMIT if value == "not set" else plain(value)}
 
 
 def _arguments(call: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fingerprint.metrics.clients import serving, serving_text, sglang_serving
-from fingerprint.metrics.clients.measured import found
+from fingerprint.metrics.clients.measured import NO_LIMIT, found
 from fingerprint.metrics.found import Found
 
 CLIENT = "vllm-bench-serve"
@@ -29,4 +29,7 @@ def recognises_text(text: str) -> bool:
 
 
 def read_text(text: str) -> Found:
-    return read(list(serving_text.blocks(text, "Serving")))
+    """Since it tells of failed requests it also tells the limit of concurrency, where there is one."""
+    limits = {"max_concurrency": NO_LIMIT}
+    blocks = serving_text.blocks(text, "Serving")
+    return read([{**(limits if "failed" in record else {}), **record} for record in blocks])

@@ -186,7 +186,7 @@ def test_guidellm_s_report_has_a_benchmark_of_each_rate() -> None:
     assert tpot.count == 14
     assert tpot.quantiles == {"99": pytest.approx(1.35), "99.9": pytest.approx(1.35)}
     assert {key.partition("/")[2] for key in found.workload} == {
-        "version", "strategy", "model", "prompt_tokens", "output_tokens", "seed", "benchmarks",
+        "version", "strategy", "model", "prompt_tokens", "output_tokens", "seed", "benchmarks", "max_concurrency",
     }  # fmt: skip
 
 

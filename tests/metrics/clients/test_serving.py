@@ -5,8 +5,9 @@ import math
 import msgspec
 import pytest
 
+from fingerprint.explain.arithmetic.crowd import crowd
 from fingerprint.metrics import formats
-from fingerprint.metrics.found import NothingRead
+from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.source import Source
 from tests.metrics.clients.told import of_json, of_lines, of_text, one, values
 
@@ -132,6 +133,15 @@ def test_the_arguments_that_are_printed_are_workload_and_their_secrets_are_none(
         "random_input_len": 32768,
     }  # fmt: skip
     assert values(found)["failed_requests"] == 2
+
+
+@pytest.mark.parametrize("told", [
+    of_text(SGLANG.replace("concurrency:                1", "concurrency:                not set")),
+    of_json(SGLANG_LINE),
+    of_text(VLLM.replace("Benchmark duration", "Failed requests:     0\nBenchmark duration")),
+])  # fmt: skip
+def test_without_a_limit_of_concurrency_more_than_one_stream_is_served(told: Found) -> None:
+    assert crowd(told.workload).endswith("/max_concurrency is inf")
 
 
 def test_what_vllm_saves() -> None:
