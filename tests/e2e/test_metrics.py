@@ -68,6 +68,17 @@ not JSON
 """
 
 
+def test_a_client_that_names_no_file_is_read_by_what_it_prints(fingerprint: Cli) -> None:
+    program = fingerprint.home / "llama-bench"
+    rows = "| model | ngl | test | t/s |\n|---|---|---|---|\n| m | 99 | tg128 | 85.54 ± 0.05 |\n"
+    program.write_text(f"#!/bin/sh\necho '{rows}'\n")
+    program.chmod(0o755)
+    assert rows in fingerprint("run", "--name", "a", "--", str(program)).stdout
+    told = shown(fingerprint, "a")
+    assert told["metrics"]["tg128/throughput"]["summary"] == {"mean": 85.54, "stdev": 0.05}
+    assert told["workload"]["llama-bench/ngl"] == 99
+
+
 def test_many_metrics_are_added_at_once_and_a_wrong_line_leaves_the_others(fingerprint: Cli) -> None:
     fingerprint("run", "-q", "--name", "a", "--", "true")
     done = fingerprint("metric", "a", "--json", "-", input=LINES, status=2)
