@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -45,6 +46,7 @@ def test_of_what_is_no_interface_nothing_is_told(name: str) -> None:
     assert told.code in ("absent", "lost")
 
 
+@pytest.mark.skipif(shutil.which("ip") is None, reason="ip(8) is not installed")
 def test_the_queues_of_a_driver_are_those_of_ip() -> None:
     """ip(8) asks by netlink and counts what was made, which is at least what is used."""
     links = json.loads(subprocess.check_output(["ip", "-d", "-j", "link"]))

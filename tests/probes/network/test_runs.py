@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.probes.network.test_namespace import namespaces
+from tests.probes.network.test_namespace import NAMESPACES
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not NAMESPACES, reason="no network may be laid here")]
 IDLE = "import time; time.sleep(0.3)"
 TALKS = """
 import socket, threading
@@ -38,10 +38,7 @@ ip link set lo mtu 1500
 
 
 def suspect(work: str, folder: Path) -> Any:
-    flags = next(iter(namespaces()), None)
-    if flags is None:
-        pytest.skip("no network namespace may be made here")
-    argv = ["unshare", "--net", "--mount", *flags.split(), "sh", "-c", SCRIPT, "sh", sys.executable, work]
+    argv = ["unshare", "--net", "--mount", *NAMESPACES[0].split(), "sh", "-c", SCRIPT, "sh", sys.executable, work]
     environ = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder), "FINGERPRINT_STORE": str(folder / "store")}
     told = subprocess.run(argv, check=True, capture_output=True, text=True, env=environ, timeout=120)
     (found,) = (one for one in json.loads(told.stdout)["suspects"] if one["facts"] == ["network/interfaces/lo/mtu"])
