@@ -33,7 +33,7 @@ from probes.kit.host import Host
 from probes.kit.redact import Redactor
 
 STEP_SECONDS = 1.0
-GIVE_UP_SECONDS, API_SECONDS = 2.0, 1.0
+GIVE_UP_SECONDS, API_SECONDS = 1.5, 1.0
 """How long readers are waited for at the end, and then answers of the API. A unit has 4 s for all of it."""
 API_PULSE_SECONDS, READER_PULSE_SECONDS = 5.0, 10.0
 """Between two questions to the API, and to the reader: it starts a process for each."""

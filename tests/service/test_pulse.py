@@ -10,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from fingerprint.service.pulse import Pulse
+from fingerprint.service import main, notify
+from fingerprint.service.api.listening import serve
+from fingerprint.service.daemon import Service
+from fingerprint.service.pulse import VERSION, Pulse
+from fingerprint.service.seldom import Seldom
+from fingerprint.settings import Service as ServiceSettings
+from fingerprint.settings import Settings
 from tests.service.listening import fine, listening
 from tests.service.test_daemon import Daemon, daemon
 from tests.service.test_ending import below, stopped
 from tests.service.test_faults import health, reader_of
+from tests.service.test_goes_on import of_two_areas
+from tests.service.test_reading_life import manager, told_until
 from tests.waiting import until
 
 __all__ = ["daemon"]
@@ -78,6 +86,29 @@ def test_it_is_asked_by_tcp_where_there_is_no_other_way(address: str) -> None:
             assert asked.recv(1) == b"?"
             asked.sendall(b"!")
             until(lambda: not stepped(pulse) and pulse._asking is None)
+
+
+@pytest.mark.usefixtures("soon")
+def test_the_service_manager_is_told_that_it_lives_only_while_the_api_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = of_two_areas(Service, tmp_path)
+    servers = serve(service, Settings(service=ServiceSettings(socket=str(tmp_path / "api.sock"))))
+    service.schedule.start()
+    with manager(tmp_path) as told, closing(Pulse(servers.addresses[0], 0.05, VERSION)) as api:
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        until(lambda: not stepped(api) and api._asked and api._asking is None)
+        main._watch(service, servers, api, Seldom())
+        told_until(told, "WATCHDOG=1")
+        servers.stop()
+        until(lambda: stepped(api))
+        main._watch(service, servers, api, Seldom())
+        monkeypatch.setattr(servers, "alive", lambda: True)
+        main._watch(service, servers, api, Seldom())
+        notify.stopping()
+        assert "WATCHDOG=1" not in told_until(told, "STOPPING=1")
+    assert "fingerprintd: the API has answered nobody since" in capsys.readouterr().err
+    service.close()
 
 
 @pytest.mark.long

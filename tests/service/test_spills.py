@@ -142,6 +142,7 @@ def test_a_server_that_came_and_went_while_the_store_was_locked_is_in_it_afterwa
         until(lambda: name_of(stand_in) not in str(health(daemon)["serving"]), 60)
         assert list(daemon.folder.glob("fingerprint-*.jsonl"))
     until(lambda: daemon.runs(stand_in), 90)
-    assert [run.closed is not None for run in daemon.runs(stand_in)] == [True]
-    assert f"took {name_of(stand_in)}#1 in from" in daemon.log.read_text()
-    assert not list(daemon.folder.glob("fingerprint-*.jsonl"))
+    [run] = daemon.runs(stand_in)
+    assert run.closed
+    until(lambda: f"took {name_of(stand_in)}#1 in from" in daemon.log.read_text())
+    assert not list(daemon.folder.glob(f"fingerprint-{run.id}.jsonl"))
