@@ -156,21 +156,21 @@ class Narrowest(Section):
         f"{DEVICES}/*/current_link_speed, max_link_speed",
         "MT/s",
         settled="always",
-        follows=("pcie/**/current_link_speed", "pcie/**/max_link_speed"),
+        follows=("pcie/*/*/current_link_speed", "pcie/*/*/max_link_speed"),
     )
     width: Seen[int] = state(
         "How many lanes the narrowest hop has",
         f"{DEVICES}/*/current_link_width",
         "lanes",
         settled="always",
-        follows=("pcie/**/current_link_width", "pcie/**/max_link_width"),
+        follows=("pcie/*/*/current_link_width", "pcie/*/*/max_link_width"),
     )
     bandwidth: Seen[int] = state(
         "What comes through at most, one way: a GPU of 16 lanes below a chipset has 4 of them",
         f"{DEVICES}/*/current_link_speed and current_link_width",
         "MB/s",
         settled="always",
-        follows=("pcie/**/current_link_*", "pcie/**/max_link_*"),
+        follows=("pcie/*/*/current_link_*", "pcie/*/*/max_link_*"),
     )
 
 

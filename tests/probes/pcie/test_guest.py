@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from fingerprint.sections import decoder_of
+from fingerprint.sections import decoder_of, leaves
 from probes.cpu import Cpu
 from probes.kit.facts import Gap, Map, Section
 from probes.numa import Numa
@@ -75,25 +75,42 @@ MACHINE = (
     "-m", "1024", "-vga", "none", "-nic", "none", *devices(),
 )  # fmt: skip
 GROUP = "/sys/fs/cgroup/measured"
+TOLD = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m tests.probes.pcie.told"
+PORT, NIC = "0000:40:00.0", "0000:44:00.0"
+SET = {
+    f"bridges/{PORT}/acs_control": f"setpci -s {PORT} ECAP_ACS+6.w=0000",
+    f"cards/{NIC}/power/d3cold_allowed": f"echo 0 > /sys/bus/pci/devices/{NIC}/d3cold_allowed",
+    "aspm_policy": "echo performance > /sys/module/pcie_aspm/parameters/policy",
+}
+"""What sets each fact of the area to another value; most registers of qemu's devices take none."""
+STATUS = f"cat /sys/bus/pci/devices/{NIC}/power/runtime_status"
+ASLEEP = (
+    f"echo {NIC} > /sys/bus/pci/drivers/e1000e/unbind; echo auto > /sys/bus/pci/devices/{NIC}/power/control; sleep 1"
+)
 COMMANDS = {
     "told": f"echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir {GROUP}; echo '{QUOTA}' > {GROUP}/cpu.max; "
-    f"cd {ROOT} && (echo 0 > {GROUP}/cgroup.procs; PYTHONDONTWRITEBYTECODE=1 "
-    f"{sys.executable} -m tests.probes.pcie.told pcie numa cpu process)",
+    f"cd {ROOT} && (echo 0 > {GROUP}/cgroup.procs; {TOLD} pcie numa cpu process)",
     "lspci": "lspci -D -nn -vvv 2>/dev/null",
     "ways": "lspci -D -PP 2>/dev/null",
     "numactl": "numactl -H",
     "lscpu": "lscpu -p=CPU,CORE,SOCKET,NODE",
+    "set": f"{'; '.join(SET.values())}; cd {ROOT} && {TOLD} pcie",
+    "asleep": f"{ASLEEP}; cd {ROOT} && {TOLD} pcie",
+    "status": STATUS,
 }
 
 
 class Told(NamedTuple):
-    """pcie, numa, cpu, process: as root. plain: pcie as nobody. said: the commands' answers."""
+    """pcie, numa, cpu, process: as root. plain: pcie as nobody. after: with all of SET. asleep: after that, with
+    a card that nobody has. said: the commands' answers."""
 
     pcie: Pcie
     numa: Numa
     cpu: Cpu
     process: Any
     plain: Pcie
+    after: Pcie
+    asleep: Pcie
     said: Mapping[str, str]
 
 
@@ -110,7 +127,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     root = found["root"]
     return Told(
         _section(Pcie, root["pcie"]), _section(Numa, root["numa"]), _section(Cpu, root["cpu"]), root["process"],
-        _section(Pcie, found["nobody"]["pcie"]), said,
+        _section(Pcie, found["nobody"]["pcie"]), _section(Pcie, json.loads(said["set"])["root"]["pcie"]),
+        _section(Pcie, json.loads(said["asleep"])["root"]["pcie"]), said,
     )  # fmt: skip
 
 
@@ -242,6 +260,24 @@ def test_nobody_is_told_the_same_links_and_no_registers(told: Told) -> None:
             assert getattr(device, name) == getattr(other, name), (address, name)
         assert isinstance(other.max_payload, Gap)
         assert other.max_payload.code == "denied"
+
+
+def test_what_is_set_moves_the_fact_of_its_name_and_no_other_one(told: Told) -> None:
+    before, after = (
+        {"/".join(leaf.names): leaf.value for leaf in leaves(found) if leaf.fact.lasting}
+        for found in (told.pcie, told.after)
+    )
+    assert {path for path in before if before[path] != after[path]} == set(SET)
+    assert before.keys() == after.keys()
+
+
+def test_a_card_that_sleeps_is_not_woken(told: Told) -> None:
+    card = items(told.asleep.cards)[NIC]
+    assert (card.driver, card.power.runtime_status, card.pci_id) == ("none", "suspended", "8086:10d3")
+    for gap in (card.current_link_speed, card.max_link_width, card.max_payload, card.aspm):
+        assert isinstance(gap, Gap)
+        assert gap.code == "asleep"
+    assert told.said["status"].strip() == "suspended"
 
 
 def test_memory_nodes_are_those_of_numactl(told: Told) -> None:
