@@ -95,6 +95,10 @@ GPU = "gpu/0000:53:00.0"
         (texts.KERNEL_LOG, "driver/log/0000:52:01.0/aer_corrected", 1),
         (texts.KERNEL_LOG, "driver/kernel_log/driver_loaded_at", 12),
         (texts.KERNEL_LOG, "driver/kernel_log/api_mismatches", 0),
+        (texts.KERNEL_LOG, "kernel/release", "6.8.0-40-generic"),
+        (texts.KERNEL_LOG, "kernel/cmdline/iommu", ("pt",)),
+        (texts.KERNEL_LOG, "kernel/troubles/warn_count", 1),
+        (texts.KERNEL_LOG, "kernel/troubles/oops_count", 0),
         (texts.KERNEL_LOG, "memory/vmstat/oom_kill", 1),
         (texts.COLLECT_ENV, "kernel/release", "5.14.0-362.8.1.el9_3.x86_64"),
         (texts.COLLECT_ENV, "driver/nvml/driver_version", "550.127.05"),
@@ -187,6 +191,16 @@ def test_what_a_log_that_begins_after_boot_does_not_hold_is_not_told() -> None:
 )
 def test_a_line_of_the_kernel_is_read_however_it_is_stamped(line: str) -> None:
     assert of(f"something else\n{line}\n", "driver/log/0000:53:00.0/xid/79") == 1
+
+
+def test_a_log_that_a_report_holds_twice_is_counted_once() -> None:
+    journal = "".join(f"Feb 23 16:24:18 gpu-07 kernel: {line}\n" for line in texts.KERNEL_LOG.splitlines()[3:])
+    assert of(f"{texts.KERNEL_LOG}\n{journal}", "driver/log/0000:53:00.0/xid/79") == 1
+
+
+def test_of_several_boots_the_last_counts() -> None:
+    assert of(texts.KERNEL_LOG * 2, "driver/log/0000:53:00.0/xid/79") == 1
+    assert of(texts.KERNEL_LOG + texts.KERNEL_LOG.partition("[  100")[0], "driver/kernel_log/xids") == 0
 
 
 def test_what_a_shell_may_use_is_refused_with_what_is_read_instead() -> None:

@@ -201,10 +201,12 @@ ____________________________________________
 
 KERNEL_LOG = """\
 [    0.000000] Linux version 6.8.0-40-generic (build@host) #40 SMP
+[    0.000001] Command line: BOOT_IMAGE=/boot/vmlinuz-6.8.0-40-generic root=/dev/sda2 ro iommu=pt
 [   12.345678] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024
 [  100.000001] pcieport 0000:52:01.0: AER: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Receiver ID)
 [  200.000002] NVRM: Xid (PCI:0000:53:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
 [  200.000003] NVRM: GPU 0000:53:00.0: GPU has fallen off the bus.
+[  250.000004] WARNING: CPU: 3 PID: 4711 at kernel/workqueue.c:1 work+0x1/0x2
 [  300.000004] Out of memory: Killed process 4711 (python) total-vm:1000kB
 """
 
