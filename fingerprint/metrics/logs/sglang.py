@@ -21,8 +21,7 @@ _RETRACTED = b"#retracted_reqs: "
 _BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
 _ALIKE = 10_000  # beginnings of lines that are held
 _RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9})\b")
-_PROMPTS = re.compile(rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9})\b")
-_AT_WORK = re.compile(rb"#running-req: (\d{1,9})\b")
+_PROMPTS = re.compile(rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9})\b(?:,[^#]*#running-req: (\d{1,9})\b)?")
 _WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
 _RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
 _NAMES = (
@@ -122,12 +121,12 @@ class _Log:
         """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
         text, of = line.text, line.of
         key = text[max(0, text.rfind(b":", 0, of)) : text.find(b",", of + len(b"Decode batch, "))][3:]
-        if key in self._beginnings:
-            return self._beginnings[key]
+        known = self._beginnings.get(key)
+        if known is not None:
+            return known
         found = _RUNS.match(text, of)
         if found is None:
             return None
-        self.starts.served()
         running = int(found[1])
         known = (self._rank(line), size_class(running), running)
         if b"[" not in key:  # that numbers its batches
@@ -138,28 +137,30 @@ class _Log:
 
     def _rank(self, line: Line) -> _Rank:
         """That which wrote the line, by what stands between its time and the mark: ` DP0 TP0] `, `[gpu=0] `."""
-        key = line.text[max(0, line.text.rfind(b":", 0, line.of)) : line.of]
-        if key not in self._writers:
+        text, of = line.text, line.of
+        key = text[max(0, text.rfind(b":", 0, of)) : of]
+        rank = self._writers.get(key)
+        if rank is None:
+            self.starts.served()
             if len(self._writers) > _ALIKE:
                 self._writers.clear()
-            self._writers[key] = self._ranks[b" ".join(_RANK.findall(key))]
-        return self._writers[key]
+            rank = self._writers[key] = self._ranks[b" ".join(_RANK.findall(key))]
+        return rank
 
     def _prefill(self, line: Line, counts: bool) -> None:
         found = _PROMPTS.search(line.text, line.of)
         if found is None:
             return
-        rank, running, waiting = self._rank(line), _AT_WORK.search(line.text, found.end()), _WAITING.search(line.text)
-        busy = running is not None and running[1] != b"0"
+        rank, (tokens, cached, running) = self._rank(line), found.groups()
+        busy = running is not None and running != b"0"
         steady = rank.prefilled and (busy or rank.waits)
         rank.streams, rank.prefilled = rank.streams if busy else 0, True
-        rank.waits = waiting is not None and waiting[1] != b"0"
-        self.starts.served()
+        rank.waits = running is None and _is_waiting(line)
         if not counts:
             return
         self.prefills += 1
-        self.tokens += int(found[1])
-        self.cached += int(found[2])
+        self.tokens += int(tokens)
+        self.cached += int(cached)
         if steady and self.prefilled.wants(1, self.prefills):
             self.prefilled.add(1, self.prefills, {"prefill_throughput": line.number(b"input throughput (token/s): ")})
 
@@ -192,6 +193,12 @@ class _Log:
                 f"time in which {requests_in_words(streams)} ran throughout{self.decoded.kept}"
             )
         return told
+
+
+def _is_waiting(line: Line) -> bool:
+    """Of a server that prefills alone, and so runs nothing: whether prompts wait."""
+    waiting = _WAITING.search(line.text, line.of)
+    return waiting is not None and waiting[1] != b"0"
 
 
 def _values(line: Line, running: float) -> dict[str, float | None]:
