@@ -19,6 +19,8 @@ from probes.kit.facts import Section
 from probes.kit.redact import Redactor
 
 MOST_NAMED = 12
+FAR_APART = 600 * 1_000_000_000
+"""ns between two dumps of one run, from which on it is said."""
 _RANK: Mapping[str, int] = {known.name: rank for rank, known in enumerate(FORMATS)}
 
 
@@ -154,6 +156,7 @@ def imported(dumps: Dumps, *, at: int, host: str, redactor: Redactor) -> Importe
     notes = (
         f"imported: {_listed([f'{file.name}: {file.formats}' for file in dumps.files])}",
         f"time: {by}",
+        *_far_apart(ordered),
         *(f"two dumps disagree: {one}" for one in whole.disagreements[:MOST_NAMED]),
         *_more_unlike(whole.disagreements[MOST_NAMED:]),
         *_left_out(dumps),
@@ -170,6 +173,14 @@ def _moment(dumps: Dumps, pieces: Iterable[Piece], at: int) -> tuple[int, str]:
         return told.told.at, f"as {told.source} says, in UTC where it names no zone"
     newest = max(dumps.files, key=lambda file: file.modified)
     return newest.modified, f"when {newest.name} was written last, for no dump tells one (--at sets it)"
+
+
+def _far_apart(pieces: Iterable[Piece]) -> Iterator[str]:
+    timed = sorted((piece for piece in pieces if piece.told.at), key=lambda piece: piece.told.at)
+    if timed and timed[-1].told.at - timed[0].told.at > FAR_APART:
+        hours = (timed[-1].told.at - timed[0].told.at) / 3.6e12
+        named = f"{timed[0].source} and {timed[-1].source}"
+        yield f"{named} are {hours:.1f} h apart: the run holds the state of neither alone"
 
 
 def _snapshot(sections: Mapping[Key, Section], at: int, host: str, redactor: Redactor) -> Snapshot:

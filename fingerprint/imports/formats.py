@@ -36,6 +36,17 @@ def _timed(sections: Callable[[str], dict[str, Section]], printed: re.Pattern[st
     return read
 
 
+NOT_TAKEN = (
+    ("an error of nvidia-smi", r"^NVIDIA-SMI has failed because", "it did not reach the driver"),
+    ("an error of nvidia-smi", r"^Unable to determine the device handle for", "one of its GPUs did not answer"),
+    ("an error of nvidia-smi", r"^No devices were found[ \t]*$", "there was no GPU that it could open"),
+    ("dmidecode", r"^# dmidecode \d", "of the firmware's tables nothing is read"),
+    ("ibnetdiscover", r"^(?:Switch|Ca)\t.*# \"", "the fabric beyond this host; `ibstat` is read"),
+    ("ibnetdiscover", r"^vendid=0x[0-9a-f]+[ \t]*$", "the fabric beyond this host; `ibstat` is read"),
+    ("rocm-smi", r"^=+ ?ROCm System Management Interface ?=+", "of AMD's GPUs nothing is read yet"),
+)
+"""Name, the line that it begins with, and why nothing of it is taken."""
+
 FORMATS: tuple[Format, ...] = (
     Format("nvidia-smi -q -x", re.compile(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME)),
     Format("nvidia-smi -q", nvidia_smi_text.HEAD, _timed(nvidia_smi_text.sections, _TEXT_TIME)),
@@ -60,6 +71,7 @@ FORMATS: tuple[Format, ...] = (
     Format("nvidia-smi --version", nvidia_smi_summary.VERSION_BEGINS, nvidia_smi_summary.read_version),
     Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True),
     Format("nvidia-smi topo -m", nvidia_smi_topo.BEGINS, nvidia_smi_topo.read),
+    *(Format(name, re.compile(begins, re.MULTILINE), why, continued=True) for name, begins, why in NOT_TAKEN),
     Format("a topology of NCCL", nccl_topology.BEGINS, nccl_topology.read),
     Format("a graph of NCCL", nccl_topology.GRAPH_BEGINS, nccl_topology.GRAPH),
     Format(

@@ -40,6 +40,8 @@ _PREFIX = (
     r"|(?P<logged>\d{4}-\d\d-\d\dT\S{1,30}|\S{3,5}\.? [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S{1,64}) kernel: "
     r"(?:\[ *(?P<since_boot>\d+\.\d+)\] )?"  # journalctl and syslog
 )
+LAST = 100
+"""Lines of which one has to tell a time: a stamp of syslog, which has no year, tells none."""
 _CLOCKS = ("ctime", "bracketed", "iso", "logged")
 _STAMPS = (*_CLOCKS, "seconds", "microseconds")
 _BARE = re.sub(r"\?P<\w+>", "?:", _PREFIX)
@@ -86,7 +88,7 @@ def read(text: str, redactor: Redactor) -> Told:
         sections["kernel"] = kernel
     if kills or whole:
         sections["memory"] = Memory(vmstat=Vmstat(oom_kill=kills))
-    last = next((line.at for line in reversed(lines) if moment(line.at)), "")
+    last = next((line.at for line in reversed(lines[-LAST:]) if line.at and moment(line.at)), "")
     host = next((line.host for line in lines if line.host), "")
     return of_host(sections, moment(last), host)
 

@@ -106,6 +106,12 @@ def test_the_time_is_the_dumps_own_before_that_of_the_file(tmp_path: Path) -> No
     assert taken(tmp_path, at=7).notes[1] == "time: as --at says"
 
 
+def test_dumps_that_are_far_apart_are_said_to_be(tmp_path: Path) -> None:
+    found = taken(written(tmp_path, q=texts.H100, table=texts.TABLE))
+    assert found.notes[2].startswith("q.txt (nvidia-smi -q) and table.txt (nvidia-smi) are 18")
+    assert found.notes[2].endswith(" h apart: the run holds the state of neither alone")
+
+
 def test_a_host_that_a_dump_names_is_the_runs(tmp_path: Path) -> None:
     uname = (
         "Linux gpu-12 6.8.0-40-generic #40-Ubuntu SMP PREEMPT_DYNAMIC Fri Jul 5 2024 x86_64 x86_64 x86_64 GNU/Linux\n"

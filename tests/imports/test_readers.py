@@ -218,6 +218,8 @@ def test_what_a_shell_may_use_is_refused_with_what_is_read_instead() -> None:
         (texts.NUMACTL[: texts.NUMACTL.index("node 2")], "tells of 2 of 3 nodes"),
         (texts.LIST[: texts.LIST.rindex("\t")], "GPU 1 has 1, the others 2"),
         (texts.IBSTAT[: texts.IBSTAT.index("\tPort 1")], "mlx5_0 has 0 of its ports"),
+        ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", "did not reach the driver"),
+        ("# dmidecode 3.2\nGetting SMBIOS data from sysfs.\n", "nothing is read"),
         ("-[0000:00]-+-00.0  Intel Corporation\n", "`lspci -vvv` is read"),
         ("00:1f.0 ISA bridge: Intel Corporation C226 LPC (rev 04)\n", "without a GPU, a network card"),
         (texts.NCCL.replace(' sm="89"', ""), "in which no GPU says what it is"),
