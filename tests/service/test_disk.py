@@ -12,7 +12,7 @@ from fingerprint.service.client import Client, Refused
 from fingerprint.store import Store
 from tests.service.disks import Filler, small_disk
 from tests.service.test_daemon import Daemon, name_of
-from tests.service.test_faults import health
+from tests.service.test_faults import health, lines, serves
 from tests.service.test_goes_on import of_two_areas
 from tests.standin import StandIn
 from tests.waiting import until
@@ -95,22 +95,22 @@ def test_what_was_acknowledged_before_a_disk_was_full_is_there_and_the_service_s
         assert json.loads(client.get("/v1/runs"))["runs"]
         assert read() < read()
         with second.serving():
-            until(lambda: name_of(second) in str(health(small)["serving"]), 60)
+            until(lambda: serves(small, second), 60)
             assert name_of(second) not in str(client.get("/v1/events?kinds=serving"))
             until(lambda: FULL in small.log.read_text(), 30)
             filler.give_back()
             until(lambda: (read(), not health(small)["store"])[1], 60)
             until(lambda: name_of(second) in str(client.get("/v1/events?kinds=serving")), 30)
         client.post("/v1/runs/run-A/end")
-    until(lambda: not health(small)["serving"], 60)
-    assert small.log.read_text().count(FULL) <= 3  # a line a minute
+    until(lambda: not serves(small, first) and not serves(small, second), 60)
+    assert lines(small, FULL) <= 3  # one a minute
     assert not {"minutely", "hourly"} & dict(health(small)["overruns"]).keys()  # type: ignore[call-overload]
+    assert small.stop() == 0
     with small.store as store:
         assert store.runs(name="run-A")
         told = store.events(kinds=("serving",), what=name_of(second))
         assert [event.is_ for event in told] == [True, False]
     assert sqlite3.connect(small.disk / "store.db").execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert small.stop() == 0
     _all_of_it_is_here_or_beside(small)
 
 
