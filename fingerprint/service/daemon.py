@@ -85,7 +85,7 @@ class Service:
         self._served = Served(Workshop(host, self.host_name, self._means, self._ended))
         self._serving_lock, self._round_lock = threading.Lock(), threading.Lock()
         self._rounds = Rounds(readers(False), self._areas(), "", BUDGET_SECONDS)
-        recent = Recent()
+        recent = Recent(types)
         self._reader, self._sampler = Shared(readers(False)), Shared(readers(True), recent)
         self.for_others = Sampler(readers(True), self._sampled(), recent, host.redactor.key_id)
         self.events = Broadcast()

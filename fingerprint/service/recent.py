@@ -2,11 +2,14 @@
 
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fingerprint.runs.readers import Finished
-from fingerprint.snapshot import Key, Reading
+from fingerprint.sections import decoder_of
+from fingerprint.snapshot import Key, Reading, reading_of
+from probes.kit.facts import Section
 
 SHARE = 0.9
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.9
@@ -33,9 +36,11 @@ class _Read(NamedTuple):
 
 
 class Recent:
-    """Usable by any thread."""
+    """Usable by any thread. What was passed on undecoded (`Reader.passes_on`) is decoded when somebody wants it so."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: Mapping[str, type[Section]] = MappingProxyType({})) -> None:
+        """types: of the sections, by area."""
+        self._types = types
         self._lock = threading.Lock()
         self._read: dict[Key, _Read] = {}
 
@@ -46,9 +51,18 @@ class Recent:
                 if not key.target and reading.outcome == "ok":
                     self._read[key] = _Read(asked, reading)
 
-    def of(self, keys: Collection[Key], oldest: float) -> list[Finished]:
+    def readings(self, keys: Collection[Key], oldest: float) -> list[Finished]:
         """Of these what is `oldest` seconds old or less."""
+        return [(key, self._decoded(key, reading)) for key, reading in self.of(keys, oldest)]
+
+    def of(self, keys: Collection[Key], oldest: float) -> list[Finished]:
+        """The same, as it was kept."""
         since = time.monotonic() - oldest
         with self._lock:
             found = {key: self._read[key] for key in keys if key in self._read}
         return [(key, read.reading) for key, read in found.items() if read.asked >= since]
+
+    def _decoded(self, key: Key, reading: Reading) -> Reading:
+        if reading.lasting is not None:
+            return reading
+        return reading_of(decoder_of(self._types[key.area])(reading.volatile), reading.duration_ms)

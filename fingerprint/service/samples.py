@@ -33,6 +33,7 @@ class Sampler:
     def __init__(self, reader: Reader, probes: Probes, recent: Recent, redaction_key: str) -> None:
         """probes: of the host, as they are sampled."""
         self._reader, self._probes, self._recent = reader, probes, recent
+        reader.passes_on = True
         self._budget = TICK_SECONDS + sum(probe.budget for probe in probes.values() if probe.asks_nvml)
         self._waits = Waits()
         self._key = redaction_key
@@ -64,10 +65,10 @@ class Sampler:
     def _told(self, key: Key, reading: Reading | None) -> msgspec.Struct:
         if reading is None:
             return Failed(key, 0, f"this is not sampled for others: there are {', '.join(sorted(self._probes))}")
-        section = reading.section(self._probes[key.area].section)
-        if section is None:
+        if reading.outcome != "ok":
             return Failed(key, reading.duration_ms, reading.detail)
-        return Read(key, reading.duration_ms, msgspec.Raw(encode(section)))
+        section = reading.section(self._probes[key.area].section)  # of what a run of the service read
+        return Read(key, reading.duration_ms, msgspec.Raw(encode(section)) if section else reading.volatile)
 
 
 class _Peer:

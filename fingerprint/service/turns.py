@@ -73,7 +73,7 @@ class Turn:
         if self.busy:
             raise RuntimeError("a Reader answers one question at a time")
         self._shared.taken_by(self)
-        known = dict(self._shared.recent.of([job.key for job in jobs], self._pace.asked(time.monotonic())))
+        known = dict(self._shared.recent.readings([job.key for job in jobs], self._pace.asked(time.monotonic())))
         return [*known.items(), *self._shared.ask([job for job in jobs if job.key not in known], budget)]
 
     def step(self) -> list[Finished]:

@@ -60,7 +60,7 @@ class Beside:
 
     def __init__(self, folder: Path, reader: Listening, probes: Probes) -> None:
         self.path, self._reader, self._probes = str(folder / "api.samples"), reader, probes
-        self.recent = Recent()
+        self.recent = Recent({area: probe.section for area, probe in probes.items()})
         self.own = Told(folder / "own")
         self.runs: list[Relieved] = []
         self.samples: Samples | None = None
@@ -123,6 +123,20 @@ def test_two_runs_and_one_of_the_service_sample_the_host_as_often_as_one_does(be
     shared.close()
     assert 5 <= told.times <= 6
     assert beside.own.times == 0
+
+
+def test_what_a_run_of_the_service_has_read_is_given_to_one_of_the_command_line(
+    beside: Beside, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.service.recent.LEAST_SECONDS", 60)
+    monkeypatch.setattr("fingerprint.service.recent.MOST_SECONDS", 60)
+    run = beside.run()
+    beside.start()
+    shared = Shared(beside.reader(), beside.recent)
+    here, there = tick(Turn(shared)), tick(run)
+    shared.close()
+    assert [readings[Key("host")].section(Area) for readings in (here, there)] == [Area(value=1)] * 2
+    assert told.times == 1
 
 
 def test_a_service_that_is_stopped_costs_one_tick_a_second_and_is_asked_no_more(beside: Beside, told: Told) -> None:
