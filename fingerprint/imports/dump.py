@@ -30,6 +30,8 @@ class Format(NamedTuple):
     continued: such a line may stand in it again and again.
     lines: `begins` matches each of its lines, which may stand among others.
     whole: it goes on to the end of the text, whatever dumps it holds itself.
+    closed: it shows itself where it is cut off, within a line as well; of the others a last line without an end, which
+    may be half of one, is left out.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Format(NamedTuple):
     continued: bool = False
     lines: bool = False
     whole: bool = False
+    closed: bool = False
 
 
 def of_host(sections: Mapping[str, Section], at: int = 0, host: str = "") -> Told:

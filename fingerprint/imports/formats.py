@@ -48,17 +48,17 @@ NOT_TAKEN = (
 """Name, the line that it begins with, and why nothing of it is taken."""
 
 FORMATS: tuple[Format, ...] = (
-    Format("nvidia-smi -q -x", re.compile(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME)),
-    Format("nvidia-smi -q", nvidia_smi_text.HEAD, _timed(nvidia_smi_text.sections, _TEXT_TIME)),
-    Format("nvidia-smi --query-gpu", nvidia_smi_csv.BEGINS, nvidia_smi_csv.read),
+    Format("nvidia-smi -q -x", re.compile(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME), closed=True),
+    Format("nvidia-smi -q", nvidia_smi_text.HEAD, _timed(nvidia_smi_text.sections, _TEXT_TIME), closed=True),
+    Format("nvidia-smi --query-gpu", nvidia_smi_csv.BEGINS, nvidia_smi_csv.read, closed=True),
     Format("/proc/driver/nvidia/version", proc.VERSION_BEGINS, proc.read_version),
     Format("/proc/driver/nvidia/params", proc.PARAMETERS_BEGINS, proc.read_parameters),
     Format("/proc/driver/nvidia/gpus", proc.INFORMATION_BEGINS, proc.read_information, continued=True),
     Format("/proc/cmdline", proc.CMDLINE_BEGINS, proc.read_cmdline),
     Format("/proc/version", proc.RELEASE_BEGINS, proc.read_release),
-    Format("uname -a", proc.UNAME_BEGINS, proc.read_uname),
+    Format("uname -a", proc.UNAME_BEGINS, proc.read_uname, closed=True),
     Format("lscpu", lscpu.BEGINS, lscpu.read, continued=True),
-    Format("lscpu -J", lscpu.JSON_BEGINS, lscpu.read_json),
+    Format("lscpu -J", lscpu.JSON_BEGINS, lscpu.read_json, closed=True),
     Format("lscpu -e", lscpu.TABLE_BEGINS, lscpu.read_table),
     Format("numactl -H", numactl.BEGINS, numactl.read),
     Format("numactl --show", numactl.SHOW_BEGINS, numactl.SHOW),
@@ -67,12 +67,15 @@ FORMATS: tuple[Format, ...] = (
     Format("ibstat", ibstat.BEGINS, ibstat.read, continued=True),
     Format("ibstatus", ibstat.STATUS_BEGINS, ibstat.read_status, continued=True),
     Format("a kernel log", kernel_log.BEGINS, kernel_log.read, lines=True),
-    Format("nvidia-smi", nvidia_smi_summary.BEGINS, nvidia_smi_summary.read),
+    Format("nvidia-smi", nvidia_smi_summary.BEGINS, nvidia_smi_summary.read, closed=True),
     Format("nvidia-smi --version", nvidia_smi_summary.VERSION_BEGINS, nvidia_smi_summary.read_version),
-    Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True),
-    Format("nvidia-smi topo -m", nvidia_smi_topo.BEGINS, nvidia_smi_topo.read),
-    *(Format(name, re.compile(begins, re.MULTILINE), why, continued=True) for name, begins, why in NOT_TAKEN),
-    Format("a topology of NCCL", nccl_topology.BEGINS, nccl_topology.read),
+    Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True, closed=True),
+    Format("nvidia-smi topo -m", nvidia_smi_topo.BEGINS, nvidia_smi_topo.read, closed=True),
+    *(
+        Format(name, re.compile(begins, re.MULTILINE), why, continued=True, closed=True)
+        for name, begins, why in NOT_TAKEN
+    ),
+    Format("a topology of NCCL", nccl_topology.BEGINS, nccl_topology.read, closed=True),
     Format("a graph of NCCL", nccl_topology.GRAPH_BEGINS, nccl_topology.GRAPH),
     Format(
         "collect_env of torch or vLLM", environment_report.COLLECT_BEGINS, environment_report.read_collected, whole=True

@@ -189,9 +189,6 @@ _LABELS: Mapping[str, str] = {
 }  # fmt: skip
 """Fact, by its path below the GPU -> labels by white space, the newest first."""
 
-UNLABELLED = frozenset("health/remapped_rows/correctable_inactive health/remapped_rows/uncorrectable_inactive".split())
-"""Facts of the XML that no text seen so far tells."""
-
 
 def _told(labels: Mapping[str, str], table: Mapping[str, Told]) -> Iterator[tuple[str, Told]]:
     for fact, names in labels.items():

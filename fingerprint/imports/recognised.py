@@ -48,14 +48,17 @@ def _read(excerpt: Excerpt, redactor: Redactor) -> Read:
 def excerpts(text: str, formats: Sequence[Format] = FORMATS) -> Iterator[Excerpt]:
     """Each dump from the line that it begins with to where the next one begins; lines that stand among others, as of
     a kernel's log, are taken together."""
+    ended = text[: text.rfind("\n") + 1]
     for known in formats:
-        if known.lines and (lines := known.begins.findall(text)):
+        if known.lines and (lines := known.begins.findall(ended)):
             yield Excerpt(known, "\n".join(lines) + "\n")
-        elif known.whole and (begins := known.begins.search(text)):
-            yield Excerpt(known, text[begins.start() :])
+        elif known.whole and (begins := known.begins.search(ended)):
+            yield Excerpt(known, ended[begins.start() :])
     starts = _starts(text, [known for known in formats if not known.lines and not known.whole])
     for start, end in zip(starts, (*(start.at for start in starts[1:]), len(text)), strict=False):
-        yield Excerpt(start.format, text[start.at : end])
+        taken = text if start.format.closed else ended
+        if start.at < len(taken):
+            yield Excerpt(start.format, taken[start.at : end])
 
 
 def _starts(text: str, formats: Sequence[Format]) -> list[_Start]:

@@ -67,6 +67,24 @@ def test_a_text_that_ends_at_any_line_tells_nothing_else(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", texts.ALL)
+def test_a_text_that_ends_within_a_line_tells_nothing_else(name: str) -> None:
+    check_cut(name, 61)
+
+
+@pytest.mark.parametrize("name", texts.ALL)
+@pytest.mark.long
+def test_a_text_that_ends_anywhere_tells_nothing_else(name: str) -> None:
+    check_cut(name, 1)
+
+
+def check_cut(name: str, step: int) -> None:
+    text = texts.ALL[name]
+    whole = told(text)
+    for end in range(0, len(text), step):
+        assert unlike(whole, told(text[:end])) == [], f"after {text[:end][-20:]!r}"
+
+
+@pytest.mark.parametrize("name", texts.ALL)
 @pytest.mark.long
 def test_a_line_of_something_else_anywhere_changes_no_value(name: str) -> None:
     for noise in NOISE:
