@@ -17,8 +17,8 @@ from fingerprint.snapshot import Key
 from probes.kit.probe import MAIN
 from probes.mapped.objects import name_of as library_of
 
-PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES = (
-    Key(area, MAIN) for area in ("process", "mapped", "model", "nccl", "container", "libraries")
+PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES, STORAGE = (
+    Key(area, MAIN) for area in ("process", "mapped", "model", "nccl", "container", "libraries", "storage")
 )
 _MODEL_FLAGS = ("-m", "--model", "--model-path")
 _OF_NCCL = "NCCL_"
@@ -51,6 +51,7 @@ def scene(machine: str, program: tuple[str, ...]) -> Sections:
     found = {**standing(machine), CONTAINER: _no_container(), MAPPED: _mapped(program, packages)}
     found |= {LIBRARIES: libraries(packages)} if packages else {}
     found |= {MODEL: _model(name)} if (name := _model_named(program)) else {}
+    found |= {STORAGE: {name: _map({}) for name in ("models", "caches", "tuned")}}
     found |= {NCCL: {name: _map({}) for name in ("variables", "origins", "files")} | {"unknown": []}}
     return found
 

@@ -65,42 +65,35 @@ class Disk(Section):
     scheduler: Seen[str] = config(
         "A scheduler orders requests and costs CPU time and a lock for each: fast disks go without",
         f"{_QUEUE}/scheduler",
-        restore="echo {value} > /sys/block/NAME/queue/scheduler",
     )
     read_ahead_kb: Seen[int] = config(
         "How far a file is read ahead that is read in order or mapped: with little, each request is waited for",
         f"{_QUEUE}/read_ahead_kb",
         "KiB",
-        restore="echo {value} > /sys/block/NAME/queue/read_ahead_kb",
     )
     nr_requests: Seen[int] = config(
         "How many requests may wait in a queue: too few leave a fast disk idle",
         f"{_QUEUE}/nr_requests",
         follows=("block/*/scheduler",),
-        restore="echo {value} > /sys/block/NAME/queue/nr_requests",
     )
     max_sectors_kb: Seen[int] = config(
         "The largest request: a large read is cut into such pieces",
         f"{_QUEUE}/max_sectors_kb",
         "KiB",
-        restore="echo {value} > /sys/block/NAME/queue/max_sectors_kb",
     )
     nomerges: Seen[int] = config(
         "Whether neighbouring requests are made one: 2 never does",
         f"{_QUEUE}/nomerges",
-        restore="echo {value} > /sys/block/NAME/queue/nomerges",
     )
     rq_affinity: Seen[int] = config(
         "On which CPU a request is completed: 2 on the one that asked",
         f"{_QUEUE}/rq_affinity",
-        restore="echo {value} > /sys/block/NAME/queue/rq_affinity",
     )
     wbt_lat_usec: Seen[int] = config(
         "How long a read may wait before writing is held back for it; 0: it never is",
         f"{_QUEUE}/wbt_lat_usec",
         "us",
         follows=("block/*/scheduler",),
-        restore="echo {value} > /sys/block/NAME/queue/wbt_lat_usec",
     )
     write_cache: Seen[str] = config(
         "With `write back` each sync waits until the disk has emptied its cache",

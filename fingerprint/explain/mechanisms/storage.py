@@ -10,6 +10,7 @@ _MODEL = "storage/*/models/*"
 _CACHE = "storage/*/caches/*"
 _PHASES: tuple[Phase, ...] = ("start-up", "any work")
 _READ = (
+    Condition(facts="usage/main/read_bytes", sign="worked", says="the run read from storage"),
     Condition(facts="block/*/counters/read_bytes", sign="worked", says="the disk was read from"),
     Condition(facts="memory/vmstat/workingset_refault_file", sign="worked", says="files were read again soon after"),
 )
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("storage", "page cache"),
         phases=(*_PHASES, "decode step"),
+        binds=_READ,
         breaks="seldom",
         usual=(1.1, 67.0),
         beside=(f"{_MODEL}/in_memory",),
@@ -86,6 +88,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{_MODEL}/in_memory",),
         moves=("page cache", "storage"),
         phases=(*_PHASES, "decode step", "verify step"),
+        binds=_READ,
         usual=(1.1, 67.0),
         beside=(f"{_MODEL}/mount/type", "memory/total"),
         why="Loaded from the page cache, weights come at the speed of memory. Who serves them mapped reads from the "
