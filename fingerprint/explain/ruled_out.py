@@ -87,6 +87,21 @@ THEMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "MTU": ("network/interfaces/*/mtu",),
         "peer memory": ("network/peer_memory/module", "network/peer_memory/registered"),
     },
+    "block": {
+        "disks": ("block/*/model", "block/*/firmware", "block/*/members"),
+        "queues": ("block/*/scheduler", "block/*/read_ahead_kb", "block/*/nr_requests"),
+    },
+    "storage": {
+        "file systems": ("storage/*/models/*/mount/type", "storage/*/models/*/mount/options/*"),
+        "weights in memory": ("storage/*/models/*/in_memory",),
+        "compile caches": ("storage/*/caches/*/at_start", "storage/*/caches/*/digest"),
+        "tuned kernels": ("storage/*/tuned/*/files/*",),
+    },
+    "platform": {
+        "CUDA toolkits": ("platform/cuda/default", "platform/cuda/toolkits/*/version"),
+        "container toolkit": ("platform/containers/toolkit_version", "platform/containers/toolkit/*"),
+        "daemons": ("platform/daemons/programs/*/running", "platform/daemons/tuned_profile"),
+    },
 }
 """By area, what a reader would ask for first; a theme is told where all of it that was seen was equal."""
 
