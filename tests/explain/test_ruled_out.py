@@ -22,7 +22,10 @@ from tests.diff.made_up import Made
 from tests.explain.subjects import START, explained, subject
 
 SLOTS = ("0000:17:00.0", "0000:2a:00.0")
-OF_LEAVES = ("driver/module/parameters", "process/*/env", "process/*/flags", "kernel/cmdline", "cpu/mitigations")
+OF_LEAVES = (
+    "driver/module/parameters", "process/*/env", "process/*/flags", "kernel/cmdline", "cpu/mitigations",
+    "storage/*/models/*/mount/options", "storage/*/tuned/*/files", "platform/containers/toolkit",
+)  # fmt: skip
 """Collections whose items are values: these are no facts of their own."""
 GLOBS = [glob for themes in THEMES.values() for globs in themes.values() for glob in globs]
 
