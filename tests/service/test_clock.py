@@ -35,7 +35,7 @@ class Clocked(Daemon):
         super().__init__(folder)
 
     def start(self) -> None:
-        self.environ |= {**self.clock.environ, "XDG_CONFIG_HOME": str(self.folder / ".config"), "TZ": "UTC"}
+        self.environ |= {**self.clock.environ, "TZ": "UTC"}
         super().start()
 
     @property
@@ -71,9 +71,8 @@ def clocked(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def goes_on(daemon: Daemon, stand_in: StandIn) -> RunRow:
-    """The attempt of its series that has no end."""
-    [row] = [row for row in daemon.runs(stand_in) if row.closed is None]
-    return row
+    """The attempt of its series that has no end; for a moment between two there is none."""
+    return until(lambda: [row for row in daemon.runs(stand_in) if row.closed is None])[-1]
 
 
 def kept(daemon: Daemon) -> set[str]:

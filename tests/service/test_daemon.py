@@ -23,6 +23,7 @@ class Daemon:
         self.environ = {
             **os.environ,
             "HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder / ".config"),
             "FINGERPRINT_STORE": str(folder / "store.db"),
             "FINGERPRINT_SERVICE_READER": str(folder / "no-reader.sock"),
             "FINGERPRINT_SERVICE_SOCKET": str(folder / "api.sock"),
