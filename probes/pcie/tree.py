@@ -14,7 +14,9 @@ from probes.kit.host import Host
 DEVICES = "/sys/bus/pci/devices"
 NODES = "/sys/devices/system/node/online"
 
-BRIDGES = ("0604", "0609")  # base class and subclass: PCI to PCI, semi-transparent
+# Classes as in the PCI Code and ID Assignment Specification: displays and accelerators; 0604 and 0609 join PCI buses.
+ACCELERATORS, OTHER_BRIDGE = ("03", "12"), "0680"
+KINDS: Mapping[str, str] = {"02": "nic", "0108": "nvme", "0604": "bridge", "0609": "bridge"}
 INTEL, AMD, NVIDIA = "8086", "1022", "10de"
 MANAGEMENT = ("1a03", "102b")
 """ASPEED and Matrox: the screens of a board's management controller."""
@@ -35,15 +37,11 @@ class Identity(NamedTuple):
     @property
     def kind(self) -> str:
         """`gpu`, `nic`, `nvme`, `nvswitch` or `bridge`; empty for what does not matter here."""
-        if self.code[:2] in ("03", "12"):
+        if self.code.startswith(ACCELERATORS):
             return "" if self.vendor in MANAGEMENT else "gpu"
-        if self.code[:4] == "0680" and self.vendor == NVIDIA:
+        if self.code.startswith(OTHER_BRIDGE) and self.vendor == NVIDIA:
             return "nvswitch"
-        return "bridge" if self.code[:4] in BRIDGES else {"02": "nic", "0108": "nvme"}.get(self._class, "")
-
-    @property
-    def _class(self) -> str:
-        return self.code[:2] if self.code[:2] == "02" else self.code[:4]
+        return next((kind for code, kind in KINDS.items() if self.code.startswith(code)), "")
 
 
 class Place(NamedTuple):
@@ -69,8 +67,9 @@ def read_place(host: Host, address: str) -> Seen[Place]:
 
 
 def _place(link: str) -> Place:
+    """Of a drive behind a volume management device, and of what a hypervisor hands in, the innermost root counts."""
     names = link.split("/")
-    root = next(at for at, name in enumerate(names) if name[:3] == "pci" and ":" in name)
+    root = max(at for at, name in enumerate(names) if name[:3] == "pci" and ":" in name)
     return Place(names[root], tuple(name for name in names[root + 1 : -1] if is_address(name)))
 
 

@@ -18,7 +18,7 @@ from probes.pcie import pcie
 from probes.pcie.sections import Bridge, Card, Gpu, Pcie
 from tests.kit.test_host import plain_user
 from tests.probes.pcie import server as s
-from tests.probes.pcie.bus import NIC, ROOT_PORT, Function, Link, space
+from tests.probes.pcie.bus import NIC, NVME, ROOT_PORT, Function, Link, space
 from tests.probes.pcie.server import server
 
 
@@ -175,6 +175,37 @@ def test_a_part_of_the_cpu_has_no_link(tmp_path: Path, config: bytes, files: dic
     one = Function(f"pci0000:96/{s.CARD}", NIC, config=config, files=files)
     found = cards(read(server(tmp_path, one, without=(s.CARD,))))[s.CARD]
     assert {code(found.current_link_speed), code(found.max_link_width), code(found.narrowest.hop)} == {"unsupported"}
+
+
+def test_a_drive_behind_a_volume_management_device_hangs_at_the_root_which_that_makes(tmp_path: Path) -> None:
+    place = "pci0000:96/0000:96:05.5/pci10000:e0/10000:e0:01.0"
+    port = s.port(place, ROOT_PORT, s.CHIPSET, "8086:352A")
+    drive = Function(f"{place}/10000:e1:00.0", NVME, "144D:A80C", space(link=s.CHIPSET), "nvme")
+    one = cards(read(server(tmp_path, port, drive)))["10000:e1:00.0"]
+    assert (one.root_bus, one.bridges) == ("pci10000:e0", ("10000:e0:01.0",))
+    assert (one.narrowest.hop, one.narrowest.width) == ("10000:e1:00.0", 4)
+
+
+@pytest.mark.parametrize(
+    ("code", "pci_id", "kind"),
+    [
+        ("068000", "10DE:22A3", "nvswitch"),
+        ("068000", "8086:1234", None),
+        ("020700", "15B3:1021", "nic"),
+        ("028000", "15B3:1003", "nic"),
+        ("010802", "144D:A80C", "nvme"),
+        ("010601", "8086:A182", None),
+        ("120000", "1DA3:1020", "gpu"),
+        ("038000", "1002:740F", "gpu"),
+        ("030000", "102B:0536", None),
+        ("060000", "8086:352A", None),
+    ],
+)
+def test_what_a_function_is_its_class_and_maker_tell(tmp_path: Path, code: str, pci_id: str, kind: str | None) -> None:
+    one = Function("pci0000:96/0000:96:07.0", code, pci_id)
+    found = read(server(tmp_path, one))
+    told = {**dict.fromkeys(gpus(found), "gpu"), **{name: card.kind for name, card in cards(found).items()}}
+    assert told.get(one.address) == kind
 
 
 # Distances.
