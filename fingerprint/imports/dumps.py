@@ -35,7 +35,9 @@ class File(NamedTuple):
 
     @property
     def told(self) -> tuple[Read, ...]:
-        return tuple(one for one in self.reads if one.told)
+        """None, where nothing but a time is told."""
+        told = tuple(one for one in self.reads if one.told)
+        return told if any(one.told.sections for one in told if one.told) else ()
 
     @property
     def formats(self) -> str:

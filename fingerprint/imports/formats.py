@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from fingerprint.imports import (
+    bug_report,
     environment_report,
     ibstat,
     kernel_log,
@@ -81,4 +82,5 @@ FORMATS: tuple[Format, ...] = (
         "collect_env of torch or vLLM", environment_report.COLLECT_BEGINS, environment_report.read_collected, whole=True
     ),
     Format("check_env of SGLang", environment_report.CHECK_BEGINS, environment_report.read_checked, whole=True),
+    Format("nvidia-bug-report.sh", bug_report.BEGINS, bug_report.read, whole=True),
 )

@@ -10,7 +10,7 @@ from probes.driver.module import PARAMETERS_FILE, VERSION_FILE, read_module
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.cmdline import parameters
-from probes.kit.facts import NOT_READ, Map, Seen
+from probes.kit.facts import NOT_READ, Map, Seen, then
 from probes.kit.host import Host
 from probes.kit.parse import fields
 from probes.kit.redact import Redactor
@@ -72,7 +72,7 @@ def _gpu(block: Mapping[str, str]) -> Gpu:
     return Gpu(
         name=_known(block, "Model"),
         uuid=_known(block, "GPU UUID"),
-        vbios_version=_known(block, "Video BIOS"),
+        vbios_version=then(_known(block, "Video BIOS"), str.upper),
         minor_number=int(minor) if minor.isdecimal() else NOT_READ,
     )
 

@@ -40,7 +40,7 @@ def _read(excerpt: Excerpt, redactor: Redactor) -> Read:
         told = reader(excerpt.text, redactor)
     except (ValueError, LookupError) as error:
         return Read(name, None, str(error))
-    if not any(True for section in told.sections.values() for _ in leaves(section)):
+    if not told.at and not any(True for section in told.sections.values() for _ in leaves(section)):
         return Read(name, None, "it tells nothing that is read")
     return Read(name, told, told.doubt)
 

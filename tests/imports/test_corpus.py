@@ -229,8 +229,6 @@ def test_files_of_proc_tell_what_nvidia_smi_of_the_same_machine_tells() -> None:
         for fact in ("name", "uuid", "minor_number", "vbios_version"):
             mine = value(proc.told("/proc/driver/nvidia/gpus"), "gpu", address, fact)
             theirs = value(smi, "gpu", address, fact)
-            if isinstance(mine, str) and isinstance(theirs, str):
-                mine, theirs = mine.lower(), theirs.lower()
             answers.append((f"{address} {fact}", mine, theirs))
     version = value(proc.told("/proc/driver/nvidia/version"), "driver", "module", "version")
     answers.append(("version", version, value(smi, "driver", "nvml", "driver_version")))

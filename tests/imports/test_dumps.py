@@ -103,6 +103,8 @@ def test_the_time_is_the_dumps_own_before_that_of_the_file(tmp_path: Path) -> No
     of_file = taken(tmp_path / "lscpu.txt")
     assert of_file.snapshot.taken_at == 5 * SECOND
     assert "was written last" in of_file.notes[1]
+    (tmp_path / "report.txt").write_text(texts.PROC)
+    assert taken(tmp_path / "report.txt").snapshot.taken_at == 1_573_882_262 * SECOND
     assert taken(tmp_path, at=7).notes[1] == "time: as --at says"
 
 

@@ -173,6 +173,12 @@ node   0   1   2
 """
 
 PROC = """\
+*** /sys/devices/system/node/has_memory
+*** ls: -r--r--r-- 1 root root 4096 2019-11-16 11:37:15.036438676 +0800 /sys/devices/system/node/has_memory
+0-1
+____________________________________________
+*** /proc/driver/nvidia/./version
+*** ls: -r--r--r-- 1 root root 0 2019-11-16 13:31:02.345555872 +0800 /proc/driver/nvidia/./version
 NVRM version: NVIDIA UNIX x86_64 Kernel Module  440.31  Sun Oct 27 02:19:35 UTC 2019
 GCC version:  gcc version 7.4.0
 ____________________________________________
