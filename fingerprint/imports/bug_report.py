@@ -8,7 +8,7 @@ from fingerprint.imports.dump import Told, of_host
 from fingerprint.imports.printed import cpus_in
 from fingerprint.imports.proc import Texts
 from fingerprint.imports.times import moment
-from probes.kit.facts import NOT_READ, then
+from probes.kit.facts import NOT_READ, Seen, then
 from probes.kit.knobs import read_each
 from probes.kit.parse import as_cpu_list
 from probes.kit.redact import Redactor
@@ -25,5 +25,10 @@ def read(text: str, redactor: Redactor) -> Told:
     host = Texts({match["path"].replace("/./", "/"): match["text"] for match in found}, redactor)
     clocks = [_CLOCK.search(match["ls"]) for match in found if match["path"].startswith("/proc/")]
     at = max((moment(f"{clock[1]}{clock[2]}") for clock in clocks if clock), default=0)
-    numa = read_each(Numa, lambda path: then(host.line(path), lambda line: as_cpu_list(cpus_in(line))), nodes=NOT_READ)
+    numa = read_each(Numa, lambda path: then(host.line(path), _listed), nodes=NOT_READ)
     return of_host({"numa": numa} if numa != Numa() else {}, at)
+
+
+def _listed(line: str) -> Seen[str]:
+    """`not_read` where a line that is none of it stands in its place."""
+    return as_cpu_list(cpus_in(line)) or NOT_READ
