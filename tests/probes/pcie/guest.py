@@ -43,14 +43,16 @@ def _output(argv: Sequence[str], folder: Path = Path("/")) -> str:
     return subprocess.run(argv, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def asked(kernel: Path, devices: Sequence[str], commands: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """What each shell command printed in a guest with these devices, by the same names."""
+def asked(
+    kernel: Path, devices: Sequence[str], commands: Mapping[str, str], folder: Path, line: str = "intel_iommu=on"
+) -> dict[str, str]:
+    """What each shell command printed in a guest with these devices, by the same names. line: of the kernel's boot."""
     script = "".join(f"echo '<<{name}>>'\n{command}\n" for name, command in commands.items())
     (folder / "initrd").write_bytes(_archive(_files(kernel, script)))
     answer = folder / "answer"
     argv = [
         QEMU, *devices, "-kernel", str(next((kernel / "boot").glob("vmlinuz-*"))), "-initrd", str(folder / "initrd"),
-        "-append", "console=ttyS0 quiet intel_iommu=on panic=-1",
+        "-append", f"console=ttyS0 quiet panic=-1 {line}",
         "-fsdev", "local,id=files,path=/,security_model=none,readonly=on,multidevs=remap",
         "-device", "virtio-9p-pci,bus=pcie.0,fsdev=files,mount_tag=host",
         "-serial", f"file:{folder / 'console'}", "-serial", f"file:{answer}", "-display", "none", "-no-reboot",

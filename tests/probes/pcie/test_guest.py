@@ -115,14 +115,18 @@ class Told(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    folder = tmp_path_factory.mktemp("guest")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("kernel")
     try:
-        kernel = guest.download_kernel(folder)
+        yield guest.download_kernel(folder)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         pytest.skip(f"apt-get has no kernel for us: {error}")
-    said = guest.asked(kernel, MACHINE, COMMANDS, folder)
-    shutil.rmtree(kernel)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def told(kernel: Path, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    said = guest.asked(kernel, MACHINE, COMMANDS, tmp_path_factory.mktemp("guest"))
     found = json.loads(said["told"])
     root = found["root"]
     return Told(
@@ -230,6 +234,14 @@ def test_groups_of_the_iommu_are_those_of_lspci_and_translate(told: Told) -> Non
     }
     assert told.pcie.iommu.mode == "translated"
     assert told.pcie.iommu.units == ("dmar0",)
+
+
+@pytest.mark.parametrize(("line", "mode"), [("intel_iommu=on iommu=pt", "passthrough"), ("intel_iommu=off", "none")])
+def test_what_the_kernels_line_makes_of_the_iommu(kernel: Path, tmp_path: Path, line: str, mode: str) -> None:
+    said = guest.asked(kernel, MACHINE, {"told": f"cd {ROOT} && {TOLD} pcie"}, tmp_path, line)
+    found = json.loads(said["told"])
+    for user in ("root", "nobody"):
+        assert _section(Pcie, found[user]["pcie"]).iommu.mode == mode
 
 
 def test_regions_of_memory_are_those_of_lspci(told: Told) -> None:
