@@ -45,7 +45,7 @@ SIGHTS: tuple[Sight, ...] = (
         ("transfer",), "NCCL's algorithm, protocol and channels", "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING"
     ),
     _of(("transfer",), "switches, cables, the links' other ends", "the fabric's counters, or another pair"),
-    _of(("start-up",), "files and compiled kernels still cached", "start twice in a row, compare the second"),
+    _of(("start-up",), "files of packages still in memory", "start twice in a row, compare the second"),
     _of(("start-up",), "how fast a remote store answered", "the times in the loader's log"),
     _of(("host latency",), "how the client spread its requests", "the client's log of when each was sent"),
     _of(("memory use",), "what was held when it was measured", "torch.cuda.memory_summary(), or the engine's log"),

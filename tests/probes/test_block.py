@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.block import MOST
+from probes.block import IN_MEMORY, MOST
 from probes.block.sections import Disk
 from probes.kit.facts import Gap, Map, Redacted
 from probes.kit.host import Host
@@ -130,3 +131,27 @@ def test_a_recorded_machine_is_read_as_its_files_say(tmp_path: Path) -> None:
     sda = found["sda"]
     assert (sda.scheduler, sda.counters.reads, sda.counters.written_bytes) == ("bfq", 9652963, 286915323 * 512)
     assert found["md1"].degraded == 0
+
+
+@pytest.mark.long
+def test_of_every_recorded_tree_the_disks_are_those_that_it_lists(tmp_path: Path) -> None:
+    """Of hwloc's tests, most of which were taken without disks."""
+    archives = sorted(Path(os.environ.get("FINGERPRINT_CORPUS", "/nonexistent")).rglob("hwloc/*.tar.bz2"))
+    if not archives:
+        pytest.skip("FINGERPRINT_CORPUS holds no trees of hwloc")
+    told = 0
+    for archive in archives:
+        with tarfile.open(archive) as tar:
+            tar.extractall(tmp_path / archive.name, filter="data")
+        for root in (tmp_path / archive.name).iterdir():
+            section = read("block", Host(str(root)))
+            names = {disk.name for disk in section.disks.items.values()} if isinstance(section.disks, Map) else set()
+            listed = {path.name for path in root.glob("sys/block/*") if not path.name.startswith(IN_MEMORY)}
+            assert names == {name for name in listed if not _is_empty(root / "sys/block" / name / "size")}
+            told += len(names)
+    print(f"{len(archives)} trees, {told} disks")
+    assert told >= 2
+
+
+def _is_empty(size: Path) -> bool:
+    return size.exists() and size.read_text().strip() == "0"
