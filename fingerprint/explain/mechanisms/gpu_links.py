@@ -284,6 +284,8 @@ RULES: tuple[Rule, ...] = (
             "driver/module/flavour",
             "kernel/cmdline/*iommu",
             "kernel/cmdline/pci",
+            "pcie/iommu/mode",
+            "pcie/bridges/*/acs_control",
         ),
         why="Without peer access all-reduce is copied through host memory: 288 tok/s became 223, 66 became 50. IOMMU, "
         "ACS, MIG and the driver's build take it away. Work that exchanges little gains nothing by it: 150 and 150 "
@@ -305,7 +307,13 @@ RULES: tuple[Rule, ...] = (
         phases=("completion",),
         over_pcie="between GPUs",
         breaks="often",
-        beside=("kernel/cmdline/*iommu", "driver/module/flavour", "kernel/modules/nvidia/srcversion"),
+        beside=(
+            "kernel/cmdline/*iommu",
+            "driver/module/flavour",
+            "kernel/modules/nvidia/srcversion",
+            "pcie/iommu/mode",
+            "pcie/bridges/*/acs_control",
+        ),
         why="What the driver allows an IOMMU or ACS may still turn into another address: copies come out wrong, and a "
         "collective waits for good. Where it is not allowed, host memory is the way, slower and sound.",
         confirm="NCCL_P2P_DISABLE=1: a run that then comes to its end tells it; simpleP2P of the CUDA samples",
