@@ -35,7 +35,7 @@ from fingerprint.service.turns import Shared, Turn
 from fingerprint.service.watching import Watching
 from fingerprint.settings import Settings
 from fingerprint.snapshot import Reading, Snapshot
-from fingerprint.store import Event, FoundRun, Journal, RunRow, Store, StoreError, Stores, check_name
+from fingerprint.store import Event, FoundRun, Journal, Patience, RunRow, Store, StoreError, Stores, check_name
 from fingerprint.store.errors import UnusableNow
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
@@ -46,10 +46,13 @@ from probes.kit.processes import stat
 
 LOOK_SECONDS, MINUTE, HOUR, DAY = 2.0, 60.0, 3600.0, 86_400.0
 RECENT_SECONDS = 5.0
-LOCK_SECONDS, SILENT_SECONDS = 0.5, 3.0
+LOCK_SECONDS, SILENT_SECONDS = 2.2, 3.0
+"""At the end what goes on is waited for: readers are given up meanwhile, and no journal waits longer for the store."""
 INIT = 1
 PATIENCE_SECONDS = 0.5
 """With another writer; who waits longer than a second misses samples, and what waits is tried again."""
+LAST_PATIENCE_SECONDS = 0.3
+"""Of all runs together, when the service ends."""
 BUDGET_SECONDS = 20.0
 """Of one round: nobody waits for it."""
 
@@ -89,6 +92,7 @@ class Service:
         self._reader, self._sampler = Shared(readers(False)), Shared(readers(True), recent)
         self.for_others = Sampler(readers(True), self._sampled(), recent, host.redactor.key_id)
         self.events = Broadcast()
+        self._patience = Patience()
         self._outbox = Outbox(self._save_events, self.events)
         self._spills = Spills(store, host)
         self._stores = threading.local()
@@ -186,6 +190,7 @@ class Service:
         """Ends what is recorded, whatever hangs; nothing that was said to be stored is lost."""
         self.schedule.stop()
         is_free = self._serving_lock.acquire(timeout=LOCK_SECONDS)
+        self._patience.seconds = LAST_PATIENCE_SECONDS
         self._served.close()
         if is_free:
             self._serving_lock.release()
@@ -298,7 +303,7 @@ class Service:
 
     def _means(self, held: ExitStack) -> tuple[Means, Journal]:
         """Of one run: its turns at the readers of all runs, and the newest round as its borders."""
-        journal = Journal(self._path)
+        journal = Journal(self._path, patience=self._patience)
         held.callback(journal.close)
         return Means(
             probes=self._probes,

@@ -64,6 +64,12 @@ class Database:
         if durable and not self.network:
             self.connection().execute("PRAGMA synchronous = NORMAL")
 
+    def wait_at_most(self, seconds: float) -> None:
+        """For another writer, from now on."""
+        if seconds != self.patience:
+            self.patience = seconds
+            self.connection().execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+
     def give_back_pages(self) -> None:
         """Shortens the file by what removals left free, in steps that let other writers in between.
 

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,38 @@ from fingerprint.ids import new_id
 from fingerprint.runs.record import AnyRecord, Closed, Opened, Snapped, Trouble
 from fingerprint.snapshot import Snapshot
 from fingerprint.store.bundle import Line, StoredSnapshot
-from fingerprint.store.errors import StoreError
+from fingerprint.store.errors import StoreError, Unusable
 from fingerprint.store.spill import Spill, folders
 from fingerprint.store.store import Store
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS, IMPATIENT_SECONDS = 2.0, 0.02
 # Of encoding: text with lone surrogates, an object that JSON does not have, NaN, a Document that is too deep.
 _Unwritable = (ValueError, TypeError, RecursionError)
 Make = Callable[[int], Opened]
+
+
+class Patience:
+    """With another writer, of one journal or of several: one of them waits in vain, and the others no more, until the
+    store takes something again."""
+
+    def __init__(self, seconds: float = PATIENCE_SECONDS) -> None:
+        self.seconds = seconds
+        self._was_in_vain = False
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return min(self.seconds, IMPATIENT_SECONDS) if self._was_in_vain else self.seconds
+
+    @contextmanager
+    def waiting(self) -> Iterator[float]:
+        """How long to wait for what is done with the store here."""
+        try:
+            yield self.left
+        except Unusable:
+            self._was_in_vain = True
+            raise
+        self._was_in_vain = False
 
 
 class Journal:
@@ -29,8 +54,10 @@ class Journal:
     it holds the whole run, also what the store had taken before.
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, path: Path, environ: Mapping[str, str] = os.environ, patience: Patience | None = None) -> None:
+        """patience: shared with other journals; by default its own."""
         self.run_id = ""
+        self._patience = patience or Patience()
         self._path = path
         self._environ = environ
         self._store: Store | None = None
@@ -82,8 +109,9 @@ class Journal:
             return self._opened
 
         try:
-            self._store = self._store or Store.open(self._path, patience=PATIENCE_SECONDS)
-            self.run_id = self._store.open_run(name, remembered)
+            with self._patience.waiting() as seconds:
+                self._store = self._store or Store.open(self._path, patience=seconds)
+                self.run_id = self._store.open_run(name, remembered)
         except StoreError as error:
             remembered(_attempt_by_reading(self._path, name))
             self.run_id = new_id()
@@ -94,23 +122,30 @@ class Journal:
         if isinstance(record, Snapped) and record.snapshot not in self._saved:
             raise ValueError(f"its snapshot {record.snapshot} was not stored")
         if self._spill is None:
-            assert self._store is not None, "open_run comes first"
             try:
-                return self._store.append(self.run_id, record)
+                with self._writable() as store:
+                    return store.append(self.run_id, record)
             except StoreError as error:
                 self._go_on_elsewhere(error)
         return self._spilling.write(Line(record=record), durable=isinstance(record, Closed))
 
     def _save(self, snapshot: Snapshot) -> None:
         if self._spill is None:
-            assert self._store is not None, "open_run comes first"
             try:
-                self._saved.append(self._store.save(snapshot))
+                with self._writable() as store:
+                    self._saved.append(store.save(snapshot))
                 return
             except StoreError as error:
                 self._go_on_elsewhere(error)
         self._spilling.write(Line(snapshot=StoredSnapshot.of(snapshot)))
         self._saved.append(snapshot.id)
+
+    @contextmanager
+    def _writable(self) -> Iterator[Store]:
+        assert self._store is not None, "open_run comes first"
+        with self._patience.waiting() as seconds:
+            self._store.wait_at_most(seconds)
+            yield self._store
 
     @property
     def _spilling(self) -> Spill:

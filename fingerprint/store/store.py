@@ -69,6 +69,10 @@ class Store:
             raise StoreError(f"{self.path} is an exported file: take it in with `fingerprint import {self.path}` first")
         return Store.open(self.path) if self._database.readonly else self
 
+    def wait_at_most(self, seconds: float) -> None:
+        """For another writer, from now on."""
+        self._database.wait_at_most(seconds)
+
     def close(self) -> None:
         self._database.close()
 

@@ -1,9 +1,12 @@
 """What passes is waited out, and told for as long as it lasts."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,26 @@ def test_a_store_that_was_locked_when_house_was_kept_is_well_after_the_next_roun
     assert service.health().store == "it is locked"
     service.round(keep=False)
     assert service.health().ok
+
+
+def test_runs_that_end_with_the_service_wait_together_for_a_store_that_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.delenv(variable, raising=False)
+    service = of_two_areas(Service, tmp_path)
+    service.round(keep=True)
+    runs = [service.begin(f"run-{number}", pid=os.getpid()) for number in range(8)]
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        service.close()
+        took = time.monotonic() - began
+    assert took < 2.5  # each by itself: 16 s
+    with Store.open(tmp_path / "store.db") as store:
+        for file in tmp_path.glob("*.jsonl"):
+            store.import_file(file)
+        assert {row.id for row in store.runs() if row.closed} == {run.id for run in runs}
 
 
 def test_servers_that_a_hidden_proc_keeps_from_it_are_told(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fingerprint.runs.opener import opener
 from fingerprint.runs.record import Closed, Opened, Opener
 from fingerprint.service.spills import Spills
-from fingerprint.store import Journal, Store
+from fingerprint.store import Journal, Patience, Store
 from probes.kit.host import Host
 from tests.service.test_daemon import Daemon, daemon, name_of
 from tests.service.test_faults import health
@@ -46,7 +46,7 @@ def spilled(path: Path, name: str = "run-A", who: Opener = GONE, *, service: boo
     def opened(attempt: int) -> Opened:
         return Opened(1, name, attempt, "b", "h", who, service=service)
 
-    journal = Journal(path, {})
+    journal = Journal(path, {}, Patience(0.1))
     with locked(path):
         run_id = journal.open_run(name, opened)
         journal.append(Closed(2, "server ended"))
@@ -64,9 +64,8 @@ def names(path: Path) -> list[str]:
 
 
 def test_a_run_that_ended_in_a_file_is_taken_in_once_and_the_journal_says_so(
-    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
     run_id = spilled(path)
     file = path.parent / f"fingerprint-{run_id}.jsonl"
     spills.ended(run_id)
@@ -80,10 +79,7 @@ def test_a_run_that_ended_in_a_file_is_taken_in_once_and_the_journal_says_so(
     assert capsys.readouterr().err == f"fingerprintd: took run-A#1 in from {file}, which is gone\n"
 
 
-def test_what_an_earlier_service_left_is_found_and_what_others_write_is_not(
-    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+def test_what_an_earlier_service_left_is_found_and_what_others_write_is_not(path: Path, spills: Spills) -> None:
     spilled(path)
     left = [spilled(path, "lives", opener(Host())), spilled(path, "of-a-user", service=False)]
     spills.find()
@@ -92,10 +88,7 @@ def test_what_an_earlier_service_left_is_found_and_what_others_write_is_not(
     assert sorted(path.parent.glob("*.jsonl")) == sorted(path.parent / f"fingerprint-{id_}.jsonl" for id_ in left)
 
 
-def test_a_file_that_was_taken_in_but_not_removed_adds_nothing(
-    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+def test_a_file_that_was_taken_in_but_not_removed_adds_nothing(path: Path, spills: Spills) -> None:
     run_id = spilled(path)
     with Store.open(path) as store:
         store.import_file(path.parent / f"fingerprint-{run_id}.jsonl")
@@ -119,10 +112,7 @@ def test_a_broken_file_is_left_alone_and_told_for_as_long_as_it_lies_there(
     assert spills.troubles == []
 
 
-def test_a_run_that_was_refused_is_left_to_whoever_was_told_of_it(
-    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.1)
+def test_a_run_that_was_refused_is_left_to_whoever_was_told_of_it(path: Path, spills: Spills) -> None:
     run_id = spilled(path)
     spills.ended(run_id)
     spills.forget(run_id)

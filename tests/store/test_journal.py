@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from fingerprint.ids import new_id
 from fingerprint.metrics import Metric
 from fingerprint.runs.record import AnyRecord, Measured, Noted, Opened, Snapped, Trouble
-from fingerprint.store import Journal, Store, StoreError
+from fingerprint.store import Journal, Patience, Store, StoreError
 from fingerprint.store.errors import explained
 from tests.store.samples import opened, records, short_run, snapshot, store_at
 
@@ -158,10 +159,38 @@ def test_a_store_that_fills_up_takes_the_whole_run_from_the_file_later(
     assert again.records(journal.run_id) == found
 
 
-def test_a_lock_held_for_long_sends_the_run_elsewhere(
-    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fingerprint.store.journal.PATIENCE_SECONDS", 0.05)
+def test_journals_with_one_patience_wait_once_for_a_lock_and_again_when_it_is_gone(tmp_path: Path) -> None:
+    patience = Patience(0.5)
+    journals = [Journal(tmp_path / "store.db", {}, patience) for _ in range(6)]
+    for journal in journals:
+        open_run(journal)
+    with Store.open(tmp_path / "store.db") as store:
+        with store._database.writing():
+            began = time.monotonic()
+            for journal in journals[1:]:
+                journal.append(Noted(1, "waits"))
+            assert 0.5 <= time.monotonic() - began < 1.5
+            assert patience.left < 0.1
+        journals[0].append(Noted(2, "is taken"))
+        assert patience.left == 0.5
+        assert [type(record) for record in store.records(journals[0].run_id)] == [Opened, Noted]
+    assert len([*tmp_path.glob("*.jsonl")]) == 5
+    for journal in journals:
+        journal.close()
+
+
+def test_a_run_that_was_removed_makes_nobody_impatient(tmp_path: Path) -> None:
+    patience = Patience(0.5)
+    journal = Journal(tmp_path / "store.db", {}, patience)
+    open_run(journal)
+    remove_run(journal._path)
+    journal.append(Noted(1, "of nothing"))
+    journal.close()
+    assert patience.left == 0.5
+
+
+def test_a_lock_held_for_long_sends_the_run_elsewhere(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "store.db", {}, Patience(0.05))
     with Store.open(journal._path) as store:
         short_run(store, "run-A")
         with store._database.writing():
