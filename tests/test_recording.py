@@ -68,6 +68,7 @@ def everything_asked(host: Host, pid: int, file: Path) -> dict[str, object]:
         "ethtool": host.ethtool("lo", "features"),
         "netlink": host.netlink("rules"),
         "routes": host.routes(),
+        "http": host.http(os.getpid(), "127.0.0.1:9", "/props"),
         "kernel_log": host.kernel_log(),
         "nvml": host.nvml("", "nvmlSystemGetDriverVersion"),
         "nvml_devices": host.nvml_devices(),

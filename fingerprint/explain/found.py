@@ -11,7 +11,7 @@ from fingerprint.findings import Finding, one_sided
 from probes.kit.facts import Section
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
-SPEAKS_AGAINST = ("variable-not-read", "nccl-setting-not-taken")
+SPEAKS_AGAINST = ("variable-not-read", "nccl-setting-not-taken", "engine-argument-not-taken")
 """That it was set and did nothing: the variable's own change is no cause."""
 _VARIABLES = ("env", "variables")
 

@@ -63,3 +63,7 @@ def _looks(read: Collection[str]) -> Iterator[Look]:
         from fingerprint.findings import collectives
 
         yield collectives.of_nccl
+    if "engine" in read:
+        from fingerprint.findings import arguments
+
+        yield arguments.of_engines

@@ -19,6 +19,7 @@ Rule = Literal[
     "library-mapped-twice",
     "package-deprecated",
     "nccl-setting-not-taken",
+    "engine-argument-not-taken",  # the server says itself that it serves by another value
 ]
 NAMED = 4
 

@@ -40,4 +40,4 @@ class Awaiting:
 
 def _moments() -> Iterator[float]:
     """Each second while weights may be loading, then seldom: the table of sockets is long on a busy host."""
-    return chain((float(second) for second in range(1, 120)), (120 + 30.0 * number for number in count()))
+    return chain((float(second) for second in range(120)), (120 + 30.0 * number for number in count()))

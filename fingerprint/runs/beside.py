@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from fingerprint.runs.awaiting import Awaiting
 from fingerprint.runs.census import Areas, Census, Moments, Roots, Telling, Writing
-from fingerprint.runs.record import Process, Renamed
+from fingerprint.runs.counts import Counts
+from fingerprint.runs.record import Measured, Process, Renamed
 from fingerprint.runs.recording import Recording
 from fingerprint.runs.sampling import TICK_SECONDS, Due, Sampling, Saving
 from fingerprint.runs.timetable import Timetable, looks, process_readings, saves, slow_ticks, ticks
@@ -31,6 +32,7 @@ class Beside:
         self._roots = roots
         self._probes = list(recording.means.probes.values())
         self._sampling = self._sampled(rates)
+        self._counts = Counts()
         self._census = self._counting()
 
     @property
@@ -43,6 +45,7 @@ class Beside:
         """After the end of the processes, or of the run that is about them."""
         self._recording.attempt("the last reading of processes", self._census.finish)
         self._recording.attempt("the last sample", self._sampling.finish)
+        self._recording.attempt("what the server counted", self._measured)
 
     def save_last(self) -> None:
         self._save()
@@ -53,6 +56,10 @@ class Beside:
 
     def _save(self) -> None:
         self._recording.write(self._sampling.sampler.record(time.time_ns()))
+
+    def _measured(self) -> None:
+        for metric in self._counts.metrics():
+            self._recording.write(Measured(time.time_ns(), metric))
 
     def _sampled(self, rates: Rates) -> Sampling:
         sections = {probe.area: probe.section for probe in self._probes}
@@ -73,28 +80,41 @@ class Beside:
         return [Job(probe.area, target) for probe in last for target in targets.get(probe.of, ())]
 
     def _counting(self) -> Census:
-        due = [probe for probe in self._probes if probe.cadence == "border"]
+        due = [probe for probe in self._probes if probe.cadence in ("border", "serving")]
         began = self._roots.began
         return Census(
             self._roots,
             areas_of(due),
             self._recording.means.reader,
             Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
-            Writing(self._process, self._renamed, self._recording.trouble),
-            Telling(_is_passing, environment_of, _is_gone),
+            Writing(self._process, self._renamed, self._recording.trouble, self._served),
+            Telling(_is_passing, environment_of, _is_gone, _is_loading),
         )
 
     def _process(self, key: Key, reading: Reading) -> None:
         self._recording.write(Process(time.time_ns(), key.area, key.target, reading))
+
+    def _served(self, key: Key, reading: Reading) -> None:
+        from probes.engine import Engine
+
+        section = reading.section(Engine)
+        if section is not None and not isinstance(section.metrics, Gap):
+            self._counts.take(key.target, section.metrics)
 
     def _renamed(self, was: str, name: str) -> None:
         self._recording.write(Renamed(time.time_ns(), was, name))
 
 
 def areas_of(probes: Sequence[Probe[Section]]) -> Areas:
-    processes, environments = ([probe for probe in probes if probe.of == of] for of in ("process", "environment"))
-    seconds = max((probe.budget for probe in environments), default=0)
-    return Areas([probe.area for probe in processes], [probe.area for probe in environments], seconds)
+    environments = [probe for probe in probes if probe.of == "environment"]
+    serving = [probe for probe in probes if probe.cadence == "serving"]
+    return Areas(
+        [probe.area for probe in probes if probe.of == "process" and probe not in serving],
+        [probe.area for probe in environments],
+        max((probe.budget for probe in environments), default=0),
+        [probe.area for probe in serving],
+        max((probe.budget for probe in serving), default=0),
+    )
 
 
 def _is_passing(key: Key, reading: Reading) -> bool:
@@ -128,6 +148,13 @@ def _is_called_python(name: object) -> bool:
 
     known = named(name) if isinstance(name, str) else None
     return known is not None and known.family == "python"
+
+
+def _is_loading(_key: Key, reading: Reading) -> bool:
+    from probes.engine import Engine
+
+    section = reading.section(Engine)
+    return section is not None and section.model == Gap("settling")
 
 
 def _is_gone(key: Key, reading: Reading) -> bool:

@@ -37,34 +37,41 @@ class Roots(NamedTuple):
 
 
 class Areas(NamedTuple):
-    """What is read: of each process, and of each environment that some process runs in.
+    """What is read: of each process, of each environment that some process runs in, and of each server once it serves.
 
     environment_seconds: for those that are due at once; a command that ends meanwhile is held up for as long at most.
+    serving_seconds: likewise, of each server.
     """
 
     process: Sequence[str]
     environment: Sequence[str] = ()
     environment_seconds: float = 5.0
+    serving: Sequence[str] = ()
+    serving_seconds: float = 4.0
 
 
 class Telling(NamedTuple):
     """What a reading tells of its process. passing: that the program is known to become another. environment: which
-    one it runs in; None: in none. gone: of a reading of an environment, that its process had ended."""
+    one it runs in; None: in none. gone: of a reading of an environment, that its process had ended. loading: of one of
+    a server, that it does not serve yet."""
 
     passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False
     environment: Callable[[Key, Reading], Hashable] = lambda _key, _reading: None
     gone: Callable[[Key, Reading], bool] = lambda _key, _reading: False
+    loading: Callable[[Key, Reading], bool] = lambda _key, _reading: False
 
 
 TELLING_NOTHING = Telling()
 
 
 class Writing(NamedTuple):
-    """Where it goes: a section that counts, that what had one name has another, and what was left out."""
+    """Where it goes: a section that counts, that what had one name has another, what was left out, and each reading of
+    a server."""
 
     section: Callable[[Key, Reading], None]
     renamed: Callable[[str, str], None] = lambda _was, _name: None
     left_out: Callable[[str], None] = lambda _what: None
+    served: Callable[[Key, Reading], None] = lambda _key, _reading: None
 
 
 class Moments(NamedTuple):
@@ -83,7 +90,7 @@ class Census:
     busy machine it may wait long for its turn. Only what differs from the last is written.
 
     The environment of a process is read once a reading of it counts, unless that of another process is the same; and
-    again when everything is.
+    again when everything is. A server is asked when it is due and not before, again while it loads, and at the end.
     """
 
     def __init__(
@@ -103,6 +110,9 @@ class Census:
         self._write = write
         self._telling = telling
         self._is_due = False
+        self._servers_due = False
+        self._loading: set[Key] = set()
+        self._servers: dict[Key, Target] = {}
         self._environments_due: dict[Hashable, Target] = {}
         self._environments_begun: dict[Hashable, Target] = {}
         self._asked: Mapping[Key, Target] = {}
@@ -125,8 +135,9 @@ class Census:
         return tuple(root.pid for root in self._roots)
 
     def be_due(self) -> None:
-        """Reads everything at the next step, environments of who still lives included."""
+        """Reads everything at the next step, servers and the environments of who still lives included."""
         self._is_due = True
+        self._servers_due = bool(self._areas.serving)
         begun = self._environments_begun.items()
         self._environments_due.update({key: target for key, target in begun if target.pid in self._names})
 
@@ -144,14 +155,25 @@ class Census:
         self._is_due = bool(self._moments.readings.take(now)) or self._is_due
         if (self._is_due or looks) and not self._reader.busy:
             self._begin(now, newcomers_alone=not self._is_due)
+            self._servers_due = self._servers_due or bool(self._loading)
+        if self._servers_due and not self._reader.busy:
+            self._begin_servers(now)
         if self._environments_due and not self._reader.busy:
             self._begin_environments(now)
 
     def finish(self) -> None:
         """After the command's end: the reader is idle again. What its environment holds is still true."""
+        self._take_rest()
+        if self._servers and self._of.alive():
+            self._ask(self._servers)
+            self._take_rest()
+
+    def _take_rest(self) -> None:
         for key, reading in rest_of(self._reader):
             if self._is_of_environment(key):
                 self._take_environment(key, reading)
+            elif key.area in self._areas.serving:
+                self._take_server(key, reading)
 
     def _begin(self, now: float, *, newcomers_alone: bool) -> None:
         known = frozenset(self._names.items())
@@ -173,6 +195,18 @@ class Census:
         jobs = [Job(area, target) for target in targets for area in self._areas.environment]
         self._environments_due.clear()
         self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
+
+    def _begin_servers(self, now: float) -> None:
+        """Of the roots and of what stands below them as a server of its own."""
+        self._servers_due = False
+        named = (Target(name, pid) for pid, name in self._names.items() if (told := engine_of(name)) and not told.part)
+        targets = dict.fromkeys((*self._roots, *named))
+        self._servers = {Key(area, target.name): target for target in targets for area in self._areas.serving}
+        self._take(self._ask(self._servers), now)
+
+    def _ask(self, servers: Mapping[Key, Target]) -> Sequence[tuple[Key, Reading]]:
+        jobs = [Job(key.area, target) for key, target in servers.items()]
+        return self._reader.begin(jobs, self._areas.serving_seconds * len(jobs))
 
     def _targets(self, now: float) -> tuple[Target, ...]:
         """The trees, or what is known of them. At first sight there is no more than the command."""
@@ -214,6 +248,9 @@ class Census:
             if self._is_of_environment(key):
                 self._take_environment(key, reading)
                 continue
+            if key.area in self._areas.serving:
+                self._take_server(key, reading)
+                continue
             if reading.outcome != "ok":
                 continue
             target = self._asked[key]
@@ -225,6 +262,18 @@ class Census:
                 counts = self._of.alive() and (again or key in self._written or self._is_late(now))
             if counts:
                 self._put(key, target, reading)
+
+    def _take_server(self, key: Key, reading: Reading) -> None:
+        self._loading.discard(key)
+        if reading.outcome != "ok":
+            return
+        if self._telling.loading(key, reading):
+            self._loading.add(key)
+        digest = reading.lasting.digest if reading.lasting else ""
+        if self._written.get(key) != digest:
+            self._written[key] = digest
+            self._write.section(key, reading)
+        self._write.served(key, reading)
 
     def _is_of_environment(self, key: Key) -> bool:
         return key.area in self._areas.environment

@@ -18,7 +18,7 @@ from probes.kit.answers import Elf, Resident, Space, Stat
 from probes.kit.beneath import beneath, followed
 from probes.kit.comm import pids
 from probes.kit.environs import Environs
-from probes.kit.facts import Gap, GapCode, Map, Redacted, Seen, then
+from probes.kit.facts import Document, Gap, GapCode, Map, Redacted, Seen, then
 from probes.kit.nvml.inquiry import Argument, key_of
 from probes.kit.nvml.options import Options
 from probes.kit.pci_config import PciConfig, registers_of
@@ -242,6 +242,13 @@ class Host:
     def nvml_sample(self) -> Seen[tuple[str, ...]]:
         """As `nvml_devices`, of a child that lives on: until the next moment, `nvml` answers what it reads now."""
         return self._ask("nvml_sample", "", lambda: self._live_only(lambda: self._nvml.sample(self)))
+
+    def http(self, pid: int, at: str, path: str, pattern: str = "") -> Seen[Document]:
+        """What answers GET where the process listens, `at` ADDRESS:PORT of its network: see kit/http.py."""
+        from probes.kit.http import answered
+
+        question = f"{pid} {at} {path} {pattern}"
+        return self._ask("http", question, lambda: self._live_only(answered, self.redactor, pid, at, path, pattern))
 
     def begin_moment(self) -> None:
         """What is asked from here on is asked anew."""

@@ -14,7 +14,7 @@ from probes.kit.facts import Section
 from probes.kit.host import Host
 
 Of = Literal["host", "process", "environment", "container"]
-Cadence = Literal["border", "tick", "slow"]
+Cadence = Literal["border", "tick", "slow", "serving"]
 S = TypeVar("S", bound=Section)
 
 
@@ -37,7 +37,7 @@ class Probe(msgspec.Struct, Generic[S], frozen=True):
     of       what its targets are
     budget   seconds after which it is given up
     cadence  `border`: before, after and when something may have changed; `tick`: also at each sample; `slow`:
-             each half minute of a run
+             each half minute of a run; `serving`: of a server once it serves, and at the end of a run that it outlives
     sample   reads in place of `read` at each sample, whatever the cadence says: only what moves, the rest NOT_READ
     asks_nvml  its reading may wait for NVML, whose seconds are a setting and come on top of `budget`
     """

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Union
 
-import msgspec
-
 from probes.kit.answering import answering
 from probes.kit.asked import TARGET, Asked, asked
 from probes.kit.configured import configured
+from probes.kit.documents import document
 from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.hub import Place, place
 from probes.kit.processes import began
-from probes.kit.redact import has_secret, is_secret_name
 from probes.kit.shards import shards
 from probes.model.sections import Checkpoint, Model
 from probes.model.tensors import weights_in, weights_of, without_weights
@@ -24,7 +22,6 @@ from probes.model.tensors import weights_in, weights_of, without_weights
 Text = Union[str, Redacted]
 
 DOCUMENT_BYTES = 512 << 10
-MOST_DEPTH = 32
 MOST_FILES = 64
 
 _CONFIGS = ("config.json", "params.json")
@@ -84,33 +81,7 @@ def _document(files: Host, folder: str, names: Sequence[str], wanted: Sequence[s
     name = next((one for one in wanted if one in names), None)
     if name is None:
         return Gap("absent", f"no {' or '.join(wanted)}")
-    return then(files.text(f"{folder}/{name}", DOCUMENT_BYTES), lambda text: _parsed(files, text))
-
-
-def _parsed(files: Host, text: str) -> Seen[Document]:
-    try:
-        return Document(_plain(files, "", msgspec.json.decode(text.encode()), MOST_DEPTH))
-    except RecursionError:
-        return Gap("failed", "JSON without end")
-
-
-def _plain(files: Host, name: str, value: Any, depth: int) -> Any:
-    """Without secrets, whoever put them there. What stands below the name of one is one."""
-    if not depth:
-        raise ValueError(f"deeper than {MOST_DEPTH}")
-    if isinstance(value, dict):
-        below = {key: name if is_secret_name(name) else key for key in value}
-        return {_key(files, key): _plain(files, below[key], item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(files, name, item, depth - 1) for item in value]
-    if isinstance(value, str):
-        shown = files.redactor.parameter(name, value)
-        return msgspec.to_builtins(shown)
-    return value
-
-
-def _key(files: Host, key: str) -> str:
-    return files.redactor.redacted(key).digest if has_secret(key) else key
+    return then(files.text(f"{folder}/{name}", DOCUMENT_BYTES), lambda text: document(files.redactor, text.encode()))
 
 
 def _digests(files: Host, folder: str, names: Sequence[str]) -> dict[str, Seen[str]]:

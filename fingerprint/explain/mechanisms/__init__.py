@@ -46,6 +46,7 @@ THEMES: Mapping[str, str] = {
     "libraries": "libraries",
     "mapped": "mapped",
     "model_files": "model",
+    "engine_answers": "engine",
     "storage": "block storage",
     "compile_caches": "storage",
     "container": "container usage",

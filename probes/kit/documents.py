@@ -1,0 +1,34 @@
+"""JSON that somebody else wrote, as a Document: what is secret in it is a digest, wherever it stands."""
+
+from typing import Any
+
+import msgspec
+
+from probes.kit.facts import Document, Gap, Seen
+from probes.kit.redact import Redactor, has_secret, is_secret_name
+
+MOST_DEPTH = 32
+
+
+def document(redactor: Redactor, text: bytes) -> Seen[Document]:
+    """Raises ValueError for what is no JSON, or goes too deep."""
+    try:
+        return Document(_plain(redactor, "", msgspec.json.decode(text), MOST_DEPTH))
+    except RecursionError:
+        return Gap("failed", "JSON without end")
+
+
+def _plain(redactor: Redactor, name: str, value: Any, depth: int) -> Any:
+    """Without secrets, whoever put them there. What stands below the name of one is one."""
+    if not depth:
+        raise ValueError(f"deeper than {MOST_DEPTH}")
+    if isinstance(value, dict):
+        below = {key: name if is_secret_name(name) else key for key in value}
+        return {_key(redactor, key): _plain(redactor, below[key], item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(redactor, name, item, depth - 1) for item in value]
+    return msgspec.to_builtins(redactor.parameter(name, value)) if isinstance(value, str) else value
+
+
+def _key(redactor: Redactor, key: str) -> str:
+    return redactor.redacted(key).digest if has_secret(key) else key
