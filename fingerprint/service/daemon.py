@@ -29,7 +29,7 @@ from fingerprint.service.rounds import Rounds
 from fingerprint.service.samples import Sampler
 from fingerprint.service.schedule import Job, Schedule
 from fingerprint.service.served import Served, Workshop
-from fingerprint.service.spills import Spills
+from fingerprint.service.spills import WRITER, Spills
 from fingerprint.service.troubles import Troubles
 from fingerprint.service.turns import Shared, Turn
 from fingerprint.service.watching import Watching
@@ -201,8 +201,11 @@ class Service:
     # What the API asks
 
     def store(self) -> Store:
-        """One for each thread."""
+        """One for each thread. Where the file was moved away, another that is made in its place."""
         found: Store | None = getattr(self._stores, "store", None)
+        if found is not None and found.is_gone:
+            found.close()
+            found = None
         if found is None:
             found = self._stores.store = Store.open(self._path, patience=PATIENCE_SECONDS)
         return found
@@ -242,16 +245,18 @@ class Service:
             run_id = self._served.begin(asked)
             try:
                 return self.store().run(run_id)
-            except StoreError:  # it began in a spill file, where nobody could end it by its name
-                trouble = self._served.trouble(asked.name)
+            except StoreError as error:  # it began in a spill file, where nobody could end it by its name
+                reason = self._served.why(asked.name) or error
                 self._served.end(run_id)
-                self._spills.forget(run_id)
-                raise UnusableNow(f"no run goes on: {trouble}") from None
+                self._spills.remove(run_id)
+                raise UnusableNow(f"no run goes on: {reason}") from None
 
     def end(self, name_or_id: str) -> RunRow:
         """Raises Trouble where no run of this name or id goes on here."""
         with self._serving_lock:
-            return self.store().run(self._served.end(name_or_id))
+            run_id = self._served.end(name_or_id)
+        self._spills.take_in(self.store)
+        return self.store().run(run_id)
 
     def metric(self, name_or_id: str, *metrics: Metric) -> None:
         """Of a run that goes on, or of one that ended. Raises Trouble where there is none."""
@@ -303,7 +308,7 @@ class Service:
 
     def _means(self, held: ExitStack) -> tuple[Means, Journal]:
         """Of one run: its turns at the readers of all runs, and the newest round as its borders."""
-        journal = Journal(self._path, patience=self._patience)
+        journal = Journal(self._path, patience=self._patience, writer=WRITER)
         held.callback(journal.close)
         return Means(
             probes=self._probes,

@@ -55,6 +55,11 @@ class Segment:
         return self._journal.trouble
 
     @property
+    def why(self) -> str:
+        """It was not stored; empty where it was."""
+        return self._journal.why
+
+    @property
     def age(self) -> float:
         """Seconds."""
         return time.monotonic() - self._began
@@ -95,9 +100,9 @@ class Served:
         """What was not stored of the runs that are open."""
         return [segment.trouble for segment in tuple(self._segments.values()) if segment.trouble]
 
-    def trouble(self, name: str) -> str:
-        """What was not stored of a run that is open, and where it is."""
-        return self._segments[name].trouble
+    def why(self, name: str) -> str:
+        """Why the store did not take a run that is open; empty where it did."""
+        return self._segments[name].why
 
     def take(self, looked: Looked) -> tuple[list[tuple[Seen, str]], list[tuple[Seen, str]]]:
         """Opens and closes; the servers that came and that went, each with the id of its run."""

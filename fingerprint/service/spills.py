@@ -3,18 +3,30 @@
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from fingerprint.runs.opener import is_alive
 from fingerprint.runs.record import Opened
 from fingerprint.store import Store, StoreError
-from fingerprint.store.errors import Unusable
+from fingerprint.store.errors import Unreadable, Unusable
 from fingerprint.store.foreign import read
-from fingerprint.store.spill import folders
+from fingerprint.store.spill import file_name, folders
 from probes.kit.host import Host
+
+WRITER = "fingerprintd"
+TOLD_SECONDS = 3600.0
+
+
+class Refused(NamedTuple):
+    """A file that holds no run which can be taken in. at: when it was tried, on the monotonic clock."""
+
+    says: str
+    at: float
 
 
 class Spills:
@@ -23,23 +35,27 @@ class Spills:
     def __init__(self, store: Path, host: Host, environ: Mapping[str, str] = os.environ) -> None:
         self._host = host
         self._folders = tuple(dict.fromkeys(folders(store, environ)))
-        self._lock = threading.Lock()
+        self._lock, self._taking = threading.Lock(), threading.Lock()
         self._waiting: dict[Path, None] = {}
-        self._broken: dict[Path, str] = {}
+        self._refused: dict[Path, Refused] = {}
 
     @property
     def troubles(self) -> list[str]:
-        """What cannot be taken in, for as long as it lies there."""
-        return [f"{path} is left as it is: {why}" for path, why in tuple(self._broken.items()) if path.exists()]
+        """What could not be taken in, for an hour, or until somebody took it away."""
+        told = tuple(self._refused.items())
+        return [it.says for path, it in told if time.monotonic() - it.at < TOLD_SECONDS and path.exists()]
 
     def ended(self, run_id: str) -> None:
         """A run of this service: is it in such a file?"""
-        self._wait_for(folder / f"fingerprint-{run_id}.jsonl" for folder in self._folders)
+        self._wait_for(folder / file_name(WRITER, run_id) for folder in self._folders)
 
-    def forget(self, run_id: str) -> None:
-        """Of a run that was refused: its file is left to whoever was told of it."""
+    def remove(self, run_id: str) -> None:
+        """Of a run that was refused: whoever asked was told that there is none."""
         with self._lock:
-            self._waiting = {path: None for path in self._waiting if run_id not in path.name}
+            gone = [path for path in self._waiting if path.name == file_name(WRITER, run_id)]
+            for path in gone:
+                del self._waiting[path]
+                path.unlink(missing_ok=True)
 
     def find(self) -> None:
         """Those of services that ran before this one."""
@@ -47,20 +63,32 @@ class Spills:
 
     def take_in(self, store: Callable[[], Store]) -> None:
         """Tries what waits. A store that takes nothing is tried another time."""
+        with self._taking:
+            for path in self._there():
+                try:
+                    self._take(path, store())
+                except Unusable:
+                    return
+                except Unreadable:
+                    continue
+                with self._lock:
+                    self._waiting.pop(path, None)
+
+    def _there(self) -> tuple[Path, ...]:
         with self._lock:
-            waiting = tuple(self._waiting)
-        for path in waiting:
-            try:
-                [*runs] = store().import_file(path).runs
-                path.unlink()
-            except Unusable:
-                return
-            except (StoreError, OSError) as error:
-                self._leave(path, str(error))
-            else:
-                _say(f"took {', '.join(map(str, runs)) or 'nothing new'} in from {path}, which is gone")
-            with self._lock:
-                self._waiting.pop(path, None)
+            self._waiting = dict.fromkeys(filter(_is_ours, self._waiting))
+            return tuple(self._waiting)
+
+    def _take(self, path: Path, store: Store) -> None:
+        try:
+            [*runs] = store.import_file(path).runs
+            path.unlink()
+        except (Unusable, Unreadable):
+            raise
+        except (StoreError, OSError, ValueError, TypeError) as error:
+            self._set_aside(path, str(error))
+        else:
+            _say(f"took {', '.join(map(str, runs)) or 'nothing new'} in from {path}, which is gone")
 
     def _wait_for(self, paths: Iterable[Path]) -> None:
         found = dict.fromkeys(filter(_is_ours, paths))
@@ -70,20 +98,29 @@ class Spills:
     def _lying(self) -> Iterator[Path]:
         for folder in self._folders:
             with suppress(OSError):
-                yield from filter(_is_ours, sorted(folder.glob("fingerprint-*.jsonl")))
+                yield from filter(_is_ours, sorted(folder.glob(file_name(WRITER, "*"))))
 
     def _is_left(self, path: Path) -> bool:
-        """Whether a service wrote it, which is gone."""
+        """Whether the service that wrote it is gone."""
         try:
             opened = read(path).runs[0].records[0]
+        except Unreadable:
+            return True  # perhaps it can be later
         except StoreError as error:
-            self._leave(path, str(error))
+            self._set_aside(path, str(error))
             return False
-        return isinstance(opened, Opened) and opened.service and not is_alive(self._host, opened.opener)
+        return isinstance(opened, Opened) and not is_alive(self._host, opened.opener)
 
-    def _leave(self, path: Path, why: str) -> None:
-        self._broken[path] = why
-        _say(f"{path} is left as it is: {why}")
+    def _set_aside(self, path: Path, why: str) -> None:
+        """Where nobody tries it again: what is broken once is so for good."""
+        lies = path.with_name(f"{path.name}.broken")
+        try:
+            path.rename(lies)
+        except OSError:
+            lies = path
+        says = f"a run that the store did not take cannot be taken in any more, and is left in {lies} ({why})"
+        self._refused[lies] = Refused(says, time.monotonic())
+        _say(says)
 
 
 def _is_ours(path: Path) -> bool:

@@ -38,6 +38,11 @@ class Database:
         self.network = network_of(path)
         self._open()
 
+    @property
+    def is_gone(self) -> bool:
+        """Another file has its name now, or none."""
+        return _inode(self.path) != self._inode
+
     def connection(self) -> "Connection":
         if self._pid != os.getpid():
             _inherited.append(self._connection)
@@ -131,7 +136,7 @@ class Database:
 
     def _still_there(self) -> None:
         """An unlinked file takes writes that nobody will ever read."""
-        if _inode(self.path) != self._inode:
+        if self.is_gone:
             raise StoreError(f"{self.path} was moved or removed while it was in use: put it back, or start anew")
 
 
@@ -153,8 +158,10 @@ class InMemory(Database):
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         schema.prepare(self._connection, self.path, readonly=False)
 
-    def _still_there(self) -> None:
+    @property
+    def is_gone(self) -> bool:
         """Memory cannot be moved away."""
+        return False
 
 
 def _connect(path: Path, options: str, patience: float) -> "Connection":

@@ -18,6 +18,10 @@ class UnusableNow(Unusable):
     """It may be over without anybody mending the store: no space is left, or another process holds it."""
 
 
+class Unreadable(StoreError):
+    """A file to import cannot be read now; what it holds nobody knows."""
+
+
 class NoStore(StoreError):
     """There is nothing to read yet: the file is missing or was never filled."""
 

@@ -19,7 +19,7 @@ from fingerprint.sections import Blob
 from fingerprint.snapshot import Reading
 from fingerprint.store import blobs
 from fingerprint.store.bundle import EXPORT, RECORDS, Entry, Export, Head, Line, StoredRun, StoredSnapshot
-from fingerprint.store.errors import Damaged, StoreError
+from fingerprint.store.errors import Damaged, StoreError, Unreadable
 from fingerprint.store.packing import with_reading
 from fingerprint.store.runs import NAME
 from probes.kit.paths import parse_glob, parse_path
@@ -105,7 +105,7 @@ def _content(path: Path) -> bytes:
                 raise StoreError(f"{path} is no regular file: name one that `fingerprint export` wrote")
             return file.read(SIZE_CAP + 1)
     except OSError as error:
-        raise StoreError(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
+        raise Unreadable(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
 
 
 def _without_waiting(path: str, flags: int) -> int:

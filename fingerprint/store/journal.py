@@ -54,10 +54,18 @@ class Journal:
     it holds the whole run, also what the store had taken before.
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str] = os.environ, patience: Patience | None = None) -> None:
-        """patience: shared with other journals; by default its own."""
+    def __init__(
+        self,
+        path: Path,
+        environ: Mapping[str, str] = os.environ,
+        patience: Patience | None = None,
+        writer: str = "fingerprint",
+    ) -> None:
+        """patience: shared with other journals; by default its own. writer: the program, after which a spill file is
+        called."""
         self.run_id = ""
         self._patience = patience or Patience()
+        self._writer = writer
         self._path = path
         self._environ = environ
         self._store: Store | None = None
@@ -65,6 +73,11 @@ class Journal:
         self._opened: Opened | None = None
         self._saved: list[str] = []
         self._why = ""
+
+    @property
+    def why(self) -> str:
+        """What went wrong, in one sentence; empty as long as all is well."""
+        return self._why
 
     @property
     def trouble(self) -> str:
@@ -154,7 +167,7 @@ class Journal:
 
     def _go_on_elsewhere(self, error: StoreError) -> None:
         self._why = str(error)
-        self._spill = Spill(self.run_id, folders(self._path, self._environ))
+        self._spill = Spill(self.run_id, folders(self._path, self._environ), self._writer)
         for line in self._so_far():
             self._spill.write(line)
         self._spill.write(Line(record=Trouble(time.time_ns(), self._why)))

@@ -25,13 +25,18 @@ def folders(store: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         yield Path.cwd()
 
 
+def file_name(writer: str, run_id: str) -> str:
+    return f"{writer}-{run_id}.jsonl"
+
+
 class Spill:
     """path: the file, None as long as no folder took it. lost: lines that found no room anywhere."""
 
-    def __init__(self, run_id: str, places: Iterable[Path]) -> None:
+    def __init__(self, run_id: str, places: Iterable[Path], writer: str) -> None:
         self.path: Path | None = None
         self.lost = 0
         self._run_id = run_id
+        self._name = file_name(writer, run_id)
         self._places = iter(places)
         self._fd = -1
 
@@ -63,7 +68,7 @@ class Spill:
         """Takes what was written so far to the next folder that has room for it."""
         so_far = self._whole_lines()
         for folder in self._places:
-            path = folder / f"fingerprint-{self._run_id}.jsonl"
+            path = folder / self._name
             if self._begin(path, so_far):
                 if self.path is not None:
                     self.path.unlink(missing_ok=True)

@@ -59,6 +59,11 @@ class Store:
         return self._database.path
 
     @property
+    def is_gone(self) -> bool:
+        """Another file has its name now, or none: it takes nothing any more."""
+        return self._database.is_gone
+
+    @property
     def network(self) -> str:
         """The type of the network file system that the store lies on, else empty: there, no WAL is used."""
         return self._database.network

@@ -107,6 +107,21 @@ def test_runs_that_end_with_the_service_wait_together_for_a_store_that_is_locked
         assert {row.id for row in store.runs() if row.closed} == {run.id for run in runs}
 
 
+def test_a_store_that_was_removed_is_made_anew_and_has_what_comes_and_what_went_on(service: Service) -> None:
+    service.round(keep=True)
+    service.begin("before", pid=os.getpid())
+    for file in service.store().path.parent.glob("store.db*"):
+        file.unlink()
+    service.round(keep=True)
+    assert service.health().ok
+    service.begin("after", pid=os.getpid())
+    for name in ("before", "after"):
+        service.end(name)
+    service.round(keep=True)
+    assert {(run.name, run.closed is not None) for run in service.store().runs()} == {("before", True), ("after", True)}
+    assert service.store().snapshots()
+
+
 def test_servers_that_a_hidden_proc_keeps_from_it_are_told(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     service = of_two_areas(Service, tmp_path, Host(str(tmp_path)))

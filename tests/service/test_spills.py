@@ -1,5 +1,7 @@
 """What the store did not take is taken in when it is well again, once; what is broken or another's is left."""
 
+import json
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +11,8 @@ import pytest
 
 from fingerprint.runs.opener import opener
 from fingerprint.runs.record import Closed, Opened, Opener
-from fingerprint.service.spills import Spills
+from fingerprint.service.client import Client
+from fingerprint.service.spills import WRITER, Spills
 from fingerprint.store import Journal, Patience, Store
 from probes.kit.host import Host
 from tests.service.test_daemon import Daemon, daemon, name_of
@@ -40,13 +43,13 @@ def locked(path: Path) -> Iterator[None]:
     connection.close()
 
 
-def spilled(path: Path, name: str = "run-A", who: Opener = GONE, *, service: bool = True) -> str:
+def spilled(path: Path, name: str = "run-A", who: Opener = GONE, *, writer: str = WRITER) -> str:
     """The id of a run that ended while the store was locked."""
 
     def opened(attempt: int) -> Opened:
-        return Opened(1, name, attempt, "b", "h", who, service=service)
+        return Opened(1, name, attempt, "b", "h", who)
 
-    journal = Journal(path, {}, Patience(0.1))
+    journal = Journal(path, {}, Patience(0.1), writer)
     with locked(path):
         run_id = journal.open_run(name, opened)
         journal.append(Closed(2, "server ended"))
@@ -67,7 +70,7 @@ def test_a_run_that_ended_in_a_file_is_taken_in_once_and_the_journal_says_so(
     path: Path, spills: Spills, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_id = spilled(path)
-    file = path.parent / f"fingerprint-{run_id}.jsonl"
+    file = path.parent / f"fingerprintd-{run_id}.jsonl"
     spills.ended(run_id)
     with locked(path):
         spills.take_in(taker(path))
@@ -81,17 +84,18 @@ def test_a_run_that_ended_in_a_file_is_taken_in_once_and_the_journal_says_so(
 
 def test_what_an_earlier_service_left_is_found_and_what_others_write_is_not(path: Path, spills: Spills) -> None:
     spilled(path)
-    left = [spilled(path, "lives", opener(Host())), spilled(path, "of-a-user", service=False)]
+    lives, of_a_user = spilled(path, "lives", opener(Host())), spilled(path, "of-a-user", writer="fingerprint")
     spills.find()
     spills.take_in(taker(path))
     assert names(path) == ["run-A"]
-    assert sorted(path.parent.glob("*.jsonl")) == sorted(path.parent / f"fingerprint-{id_}.jsonl" for id_ in left)
+    left = {f"fingerprintd-{lives}.jsonl", f"fingerprint-{of_a_user}.jsonl"}
+    assert {file.name for file in path.parent.glob("*.jsonl")} == left
 
 
 def test_a_file_that_was_taken_in_but_not_removed_adds_nothing(path: Path, spills: Spills) -> None:
     run_id = spilled(path)
     with Store.open(path) as store:
-        store.import_file(path.parent / f"fingerprint-{run_id}.jsonl")
+        store.import_file(path.parent / f"fingerprintd-{run_id}.jsonl")
     spills.find()
     spills.take_in(taker(path))
     with Store.open(path) as store:
@@ -99,25 +103,62 @@ def test_a_file_that_was_taken_in_but_not_removed_adds_nothing(path: Path, spill
     assert not list(path.parent.glob("*.jsonl"))
 
 
-def test_a_broken_file_is_left_alone_and_told_for_as_long_as_it_lies_there(
-    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str]
+def test_a_broken_file_is_set_aside_and_told_for_an_hour_or_until_it_is_gone(
+    path: Path, spills: Spills, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = path.parent / "fingerprint-01JD5X2M7QK9.jsonl"
+    broken = path.parent / "fingerprintd-01JD5X2M7QK9.jsonl"
     broken.write_text('{"schema":"fingerprint.records/1","run":"x"}\n{"record":\n')
-    spills.find()
-    spills.take_in(taker(path))
-    assert f"{broken} is left as it is: " in capsys.readouterr().err
-    assert [str(broken) in trouble for trouble in spills.troubles] == [True]
-    broken.unlink()
+    aside = path.parent / "fingerprintd-01JD5X2M7QK9.jsonl.broken"
+    for _ in range(2):
+        spills.find()
+        spills.take_in(taker(path))
+    assert (broken.exists(), aside.exists()) == (False, True)
+    assert capsys.readouterr().err.count(f"is left in {aside} ({broken}") == 1
+    assert [str(aside) in trouble for trouble in spills.troubles] == [True]
+    with monkeypatch.context() as later:
+        later.setattr("fingerprint.service.spills.TOLD_SECONDS", 0.0)
+        assert spills.troubles == []
+    aside.unlink()
     assert spills.troubles == []
 
 
-def test_a_run_that_was_refused_is_left_to_whoever_was_told_of_it(path: Path, spills: Spills) -> None:
+def test_what_a_user_could_not_store_is_his_however_broken_it_is(path: Path, spills: Spills) -> None:
+    broken = path.parent / "fingerprint-01JD5X2M7QK9.jsonl"
+    broken.write_text("{")
+    spills.find()
+    assert broken.exists()
+    assert spills.troubles == []
+
+
+def test_a_file_that_cannot_be_read_now_is_tried_again_and_keeps_no_other_waiting(
+    path: Path, spills: Spills, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = spilled(path, "run-A"), spilled(path, "run-B")
+    unreadable = path.parent / f"fingerprintd-{min(first, second)}.jsonl"
+
+    def failing(name: object, *args: object, **more: object) -> object:
+        if name == unreadable:
+            raise OSError(5, "Input/output error")
+        return open(name, *args, **more)  # type: ignore[call-overload]
+
+    with monkeypatch.context() as bad_disk:
+        bad_disk.setattr("fingerprint.store.foreign.open", failing, raising=False)
+        spills.find()
+        spills.take_in(taker(path))
+        assert len(names(path)) == 1
+        assert unreadable.exists()
+    spills.take_in(taker(path))
+    assert sorted(names(path)) == ["run-A", "run-B"]
+
+
+def test_a_run_that_was_refused_is_nowhere(path: Path, spills: Spills) -> None:
     run_id = spilled(path)
     spills.ended(run_id)
-    spills.forget(run_id)
+    spills.remove(run_id)
+    spills.find()
     spills.take_in(taker(path))
     assert names(path) == []
+    assert not list(path.parent.glob("*.jsonl"))
 
 
 @pytest.mark.long
@@ -130,9 +171,25 @@ def test_a_server_that_came_and_went_while_the_store_was_locked_is_in_it_afterwa
         with stand_in.serving():
             until(lambda: name_of(stand_in) in str(health(daemon)["serving"]), 60)
         until(lambda: name_of(stand_in) not in str(health(daemon)["serving"]), 60)
-        assert list(daemon.folder.glob("fingerprint-*.jsonl"))
+        assert list(daemon.folder.glob("fingerprintd-*.jsonl"))
     until(lambda: daemon.runs(stand_in), 90)
     [run] = daemon.runs(stand_in)
     assert run.closed
     until(lambda: f"took {name_of(stand_in)}#1 in from" in daemon.log.read_text())
-    assert not list(daemon.folder.glob(f"fingerprint-{run.id}.jsonl"))
+    assert not list(daemon.folder.glob(f"fingerprintd-{run.id}.jsonl"))
+
+
+@pytest.mark.long
+def test_a_run_that_was_begun_and_went_on_in_a_file_outlives_a_kill(daemon: Daemon, tmp_path: Path) -> None:
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    with stand_in.serving():
+        run = Client(str(daemon.folder / "api.sock")).post("/v1/runs", {"name": "run-A", "port": stand_in.port})
+        run_id = json.loads(run)["id"]
+        file = daemon.folder / f"fingerprintd-{run_id}.jsonl"
+        with locked(daemon.folder / "store.db"):
+            until(file.exists, 90)
+            daemon.stop(signal.SIGKILL)
+        daemon.start()
+        until(lambda: not file.exists(), 60)
+    with daemon.store as store:
+        assert "Trouble" in [type(record).__name__ for record in store.records(run_id)]
