@@ -87,6 +87,7 @@ class Settings(Part, frozen=True):
     matter most (probes/libraries/watched.py).
     nvml: `auto`, `on`, `off` or a library's path; with nvml_budget_s, nvml_gpu_budget_s and nvml_lock it says how NVML
     is used (probes/kit/nvml/options.py).
+    canary: fixed work before and after a command (docs/canary.md).
     """
 
     store: str = ""
@@ -97,6 +98,7 @@ class Settings(Part, frozen=True):
     nvml_budget_s: Seconds = 3
     nvml_gpu_budget_s: Seconds = 1.5
     nvml_lock: str = ""
+    canary: bool = False
     sampling: Sampling = Sampling()
     redaction: Redaction = Redaction()
     areas: Areas = Areas()

@@ -24,13 +24,13 @@ fingerprint attach --auto""",
 )
 @options()
 @quiet()
-def command(quiet: bool, deep: bool, **asked: Any) -> None:
+def command(quiet: bool, deep: bool, canary: bool, **asked: Any) -> None:
     """Record a run of a server that runs already: the host's state before, during and after."""
     from fingerprint.cli.invocation import Invocation
     from fingerprint.cli.serving import attachment, recorded, told
 
     invocation = Invocation({"deep": deep or None})
-    attached = attachment(invocation, Asked(**asked))
+    attached = attachment(invocation, Asked(**asked), canary=canary)
     if not quiet:
         say(f"{attached.name} records {told(invocation.host, attached.servers)} until Ctrl-C, or until it ends")
     how, trouble = recorded(invocation, attached)

@@ -35,17 +35,17 @@ fingerprint end run-A""",
 @options()
 @output_format("text", "json")
 @quiet()
-def command(quiet: bool, deep: bool, form: str, **asked: Any) -> None:
+def command(quiet: bool, deep: bool, canary: bool, form: str, **asked: Any) -> None:
     """Begin to record a run of a server that runs already, in the background, until `end`. Where the service runs, it
     does that."""
     from fingerprint.cli.invocation import Invocation
     from fingerprint.cli.serving import attachment, told
 
     invocation = Invocation({"deep": deep or None})
-    if (begun_there := _by_service(invocation, Asked(**asked), deep)) is not None:
+    if (begun_there := _by_service(invocation, Asked(**asked), deep or canary)) is not None:
         _tell(begun_there, form, quiet)
         return
-    attached = attachment(invocation, Asked(**asked), detached=True)
+    attached = attachment(invocation, Asked(**asked), detached=True, canary=canary)
     pid, answer = _detached(invocation, attached)
     begun, _, trouble = answer.partition(" ")
     if begun != _BEGUN:
@@ -60,10 +60,16 @@ def command(quiet: bool, deep: bool, form: str, **asked: Any) -> None:
             f"fingerprint end {attached.name}")  # fmt: skip
 
 
-def _by_service(invocation: "Invocation", asked: Asked, deep: bool) -> dict[str, Any] | None:
+def _by_service(invocation: "Invocation", asked: Asked, only_here: bool) -> dict[str, Any] | None:
     """The run that the service began, which sees servers of all users, and samples for all; None where it does not run,
     or is asked for what it does not do."""
-    if invocation.service is None or len(asked.pids) + len(asked.ports) != 1 or asked.every or asked.seconds or deep:
+    if (
+        only_here
+        or invocation.service is None
+        or len(asked.pids) + len(asked.ports) != 1
+        or asked.every
+        or asked.seconds
+    ):
         return None
     from fingerprint.cli.collecting import workload
     from fingerprint.cli.served import begin, is_alone

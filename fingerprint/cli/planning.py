@@ -15,6 +15,7 @@ def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
 
     starts: on each side. Each name stands for one state: how the medians of two names differ is no spread of starts.
     """
+    from fingerprint.canary.names import is_canary
     from fingerprint.comparing import of_benchmark
     from fingerprint.explain.metrics import EXIT_STATUS, series_of
     from fingerprint.statistics import plan
@@ -26,7 +27,7 @@ def told(invocation: "Invocation", benchmark: str, starts: int) -> str:
     lines = []
     for name in names:
         history = [series for runs in states.values() if (series := series_of(runs, name)).starts]
-        if history and name != EXIT_STATUS:
+        if history and name != EXIT_STATUS and not is_canary(name):
             lines.append(f"{name}: {_resolved(history, starts)}")
     return "\n".join(lines or [f"{benchmark} has no run yet. {plan(None, starts).says}"])
 

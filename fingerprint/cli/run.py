@@ -52,6 +52,9 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
 @click.option(
     "--deep", is_flag=True, help="Hold every file of every Python package against its RECORD.  [default: deep]"
 )
+@click.option(
+    "--canary", is_flag=True, help="Two seconds of fixed work before and after: was the host slower?  [default: canary]"
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
 @click.option(
     "--report", metavar="FILE", type=TEXT, help="Write the run, and its diff against --baseline, as one JSON document."
@@ -60,7 +63,14 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but troubles.")
 @click.argument("cmd", nargs=-1, required=True, type=COMMAND)
 def command(
-    quiet: bool, repeat: int, only_plan: bool, deep: bool, report: str | None, baseline: str | None, **asked: Any
+    quiet: bool,
+    repeat: int,
+    only_plan: bool,
+    deep: bool,
+    canary: bool,
+    report: str | None,
+    baseline: str | None,
+    **asked: Any,
 ) -> NoReturn:
     """Run CMD, and record the host's state before, during and after."""
     from fingerprint.cli.collecting import Collecting
@@ -68,7 +78,7 @@ def command(
     from fingerprint.runs.wrap import leave
 
     _end_by_control_c()
-    invocation = Invocation({"deep": deep or None})
+    invocation = Invocation({"deep": deep or None, "canary": canary or None})
     collecting = Collecting(asked["metrics"], asked["cmd"])
     plan = _plan(invocation, Asked(**asked), collecting.streams)
     if only_plan:
@@ -165,6 +175,7 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
         streams=streams,
         first_minute_hz=sampling.first_minute_hz,
         then_hz=sampling.then_hz,
+        canary=invocation.settings.canary,
     )
 
 

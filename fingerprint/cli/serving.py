@@ -76,6 +76,8 @@ def options() -> Decorator:
                      help="What is asked of it; may be repeated."),
         click.option("--deep", is_flag=True,
                      help="Hold every file of every Python package against its RECORD.  [default: deep]"),
+        click.option("--canary", is_flag=True,
+                     help="Two seconds of fixed work of CPU and memory at both ends, beside the server."),
     )  # fmt: skip
 
 
@@ -90,7 +92,7 @@ def _all_of(*options: Decorator) -> Decorator:
     return decorate
 
 
-def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False) -> "Attachment":
+def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False, canary: bool = False) -> "Attachment":
     """Raises Trouble where no server is meant or none is found, and for a name that no argument could mean."""
     from fingerprint.cli.collecting import workload
     from fingerprint.cli.recording import name_of
@@ -115,6 +117,7 @@ def attachment(invocation: "Invocation", asked: Asked, *, detached: bool = False
         seconds=asked.seconds,
         detached=detached,
         untold=untold,
+        canary=canary,
         rates=Rates(sampling.first_minute_hz, sampling.then_hz),
     )
 

@@ -11,6 +11,8 @@ from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
+from fingerprint.explain.canary import canary_changes
+from fingerprint.explain.canary import told as told_by_canary
 from fingerprint.explain.circumstances import circumstances
 from fingerprint.explain.clocks import apart_from_waiting
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
@@ -56,6 +58,7 @@ def explain(
 
     `noise`: what was learned of a host; of another one than that of both sides it says nothing.
     """
+    history = tuple(history)
     if a.last is None or b.last is None:
         a, b = of_host(a), of_host(b)
     changes = apart_from_unread(a, b, compare(a.state, b.state, waivers=waivers, known=known), known)
@@ -67,7 +70,7 @@ def explain(
     every = (*seen, *observed(x, under_keys_of_a(y, devices), known))
     resets = reset({**x, **a.state.samples}, {**y, **b.state.samples})
     counters = tuple(grew(every, known)), tuple(was_reset(resets, known))
-    found = _Found(every, *counters, apart, own_noise(noise, apart))
+    found = _Found(every, *counters, apart, own_noise(noise, apart), canary_changes(a, b, history))
     return _answers(a, b, found, metric_changes(a, b, history, metric), known)
 
 
@@ -91,6 +94,7 @@ class _Found(NamedTuple):
     reset: tuple[ChangedFact, ...]
     apart: Told
     own: OwnNoise | None
+    canary: tuple[MetricChange, ...]
 
 
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
@@ -103,7 +107,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     suspects = with_evidence(suspects, findings, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
-    same = comparable(a, b, changes)
+    same = comparable(a, b, changes, told_by_canary(a, b, found.canary, metrics))
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
@@ -118,6 +122,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         comparable=same,
         pairing=tuple(Pair(a=pair.a, b=pair.b, how=pair.how) for pair in changes.pairing),
         metrics=metrics,
+        canary=found.canary,
         arithmetic=arithmetic(a, b, metrics),
         suspects=suspects,
         findings=findings,
@@ -136,7 +141,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
 
 def _rank(found: _Found, metrics: Sequence[MetricChange], a: Subject, b: Subject) -> tuple[Ranked, ...]:
     changes = found.apart.changes
-    return rank(changes, found.grown, found.seen, metrics, circumstances(a, b), as_read(a, b, changes))
+    return rank(changes, found.grown, found.seen, metrics, circumstances(a, b), as_read(a, b, changes), found.canary)
 
 
 def _suspects(found: _Found, ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Suspect, ...]:

@@ -368,7 +368,7 @@ class Diff(Contract, frozen=True):
     """`fingerprint diff --format json`. headline: the answer in one sentence.
 
     own_noise: None where nothing was learned of a host that both share. arithmetic: None where metrics say nothing of
-    each other. blind: told where a metric moved and nothing likely was found.
+    each other. canary: both ends of each run together. blind: told where a metric moved and nothing likely was found.
     """
 
     schema: Literal["fingerprint.diff/1"]
@@ -378,6 +378,7 @@ class Diff(Contract, frozen=True):
     comparable: Comparable
     pairing: tuple[Pair, ...]
     metrics: tuple[MetricChange, ...]
+    canary: tuple[MetricChange, ...]
     arithmetic: Arithmetic | None
     suspects: tuple[Suspect, ...]
     findings: tuple[OneSided, ...]

@@ -6,6 +6,7 @@ from math import log
 
 from msgspec.structs import replace
 
+from fingerprint.canary.names import is_canary
 from fingerprint.explain.contract import EVERY_RUN, MOST_VALUES, MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
 from fingerprint.explain.subject import Subject, ended, unlike_ends
@@ -39,16 +40,21 @@ def _is_in_noise(metric: MetricChange) -> bool:
     return abs(metric.b.median - metric.a.median) <= NOISE_FLOOR.get(metric.name, 0)
 
 
-def metric_changes(a: Subject, b: Subject, history: Iterable[Run], only: str | None = None) -> tuple[MetricChange, ...]:
+def metric_changes(
+    a: Subject, b: Subject, history: Iterable[Run], only: str | None = None, *, canary: bool = False
+) -> tuple[MetricChange, ...]:
     """Of every metric that either side has, none where one is a snapshot. `history`: other runs of the same benchmark;
-    those that ended otherwise than A did are no witnesses. `only`: this metric alone. The benchmark's own are first."""
+    those that ended otherwise than A did are no witnesses. `only`: this metric alone. The benchmark's own are first.
+    `canary`: those of the canary, and else no other of them."""
     if a.last is None or b.last is None:
         return ()
     ours = {run.id for run in (*a.attempts, *b.attempts)}
     others = [run for run in history if run.id not in ours and (a.last is None or ended(run) == ended(a.last))]
     known = dict.fromkeys(name for run in (*a.attempts, *b.attempts) for name in run.metrics)
     names = sorted(known, key=lambda name: name in EVERY_RUN)
-    return tuple(_change(name, a, b, others) for name in names if only in (None, name))
+    return tuple(
+        _change(name, a, b, others) for name in names if name == only or (only is None and is_canary(name) is canary)
+    )
 
 
 def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange:

@@ -7,6 +7,8 @@ from fingerprint.explain.mechanisms.graph import Phase, Resource
 
 # The first that the name holds counts; names are joined by `_`, `.`, `-`, `/` or nothing.
 _BY_NAME: tuple[tuple[str, frozenset[Phase]], ...] = (
+    (r"^canary/.*gpu/.*/(copy|upload|p2p)$", frozenset(("transfer",))),
+    (r"^canary/.*(cpu|memory_copy|system_call|matmul)$", frozenset(("any work",))),
     (r"^exit_status$", frozenset(("completion",))),
     (r"accept(ance|ed)?[_ ]?(len|length|rate)|accept$", frozenset(("accept length",))),
     (r"remote|locality|numa", frozenset(("any work",))),
@@ -34,6 +36,12 @@ def phases_of_metric(name: str, unit: str = "") -> frozenset[Phase]:
 
 
 _RESOURCES: tuple[tuple[str, frozenset[Resource]], ...] = (
+    (r"^canary/.*cpu$", frozenset(("cpu time", "cpu clock"))),
+    (r"^canary/.*memory_copy$", frozenset(("host memory bandwidth",))),
+    (r"^canary/.*system_call$", frozenset(("system calls",))),
+    (r"^canary/.*/copy$", frozenset(("gpu memory bandwidth", "memory clock"))),
+    (r"^canary/.*/upload$", frozenset(("pcie link",))),
+    (r"^canary/.*/matmul$", frozenset(("sm clock", "gpu compute"))),
     (r"accept", frozenset(("accept length",))),
     (r"remote|locality|numa", frozenset(("page placement",))),
     (

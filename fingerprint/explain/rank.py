@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
+from fingerprint.explain.canary import felt
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
@@ -60,6 +61,7 @@ def rank(
     metrics: Sequence[MetricChange] = (),
     around: Circumstances = UNKNOWN,
     as_read: AsRead = NOTHING,
+    canary: Sequence[MetricChange] = (),
 ) -> tuple[Ranked, ...]:
     """as_read: what processes have in place of what is there now.
 
@@ -67,7 +69,7 @@ def rank(
     most suspicious first."""
     metric = subject_of(metrics)
     stream = against_the_stream(changes.changes)
-    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, as_read)
+    about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, as_read, canary)
     followers = _followers(changes.changes)
     leading = [change for change in changes.changes if change.follows is None and change.first.leads]
     suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
@@ -86,6 +88,7 @@ class _About(NamedTuple):
     around: Circumstances
     stream: Mapping[str, str]
     as_read: AsRead
+    canary: Sequence[MetricChange]
 
     @property
     def ended(self) -> bool:
@@ -114,7 +117,10 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
     way = reach(change, about.target, about.metrics)
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
-    signs = shown(change, way.rules, about.seen, about.harmed)
+    signs = (
+        *shown(change, way.rules, about.seen, about.harmed),
+        *felt(change, way.rules, about.canary, about.harmed),
+    )
     evidence = (*limits.evidence, *signs)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))

@@ -11,8 +11,8 @@ from fingerprint.walk import two_keys
 GPU = "gpu"
 
 
-def comparable(a: Subject, b: Subject, changes: Changes) -> Comparable:
-    """What is not known is None and is said, never taken for the same."""
+def comparable(a: Subject, b: Subject, changes: Changes, canary: str = "") -> Comparable:
+    """What is not known is None and is said, never taken for the same. canary: what it told of the host."""
     host = a.state.host == b.state.host
     command = _command(a, b)
     workload = _workload(a, b)
@@ -23,7 +23,7 @@ def comparable(a: Subject, b: Subject, changes: Changes) -> Comparable:
         same_workload=workload,
         same_command=command,
         epochs_crossed=crossed,
-        says=" ".join(filter(None, (*_sentences(a, b, host, command, workload), *_of_gpus(changes)))),
+        says=" ".join(filter(None, (*_sentences(a, b, host, command, workload), *_of_gpus(changes), canary))),
     )
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,7 +10,7 @@ from fingerprint.runs.beside import Beside, Rates
 from fingerprint.runs.census import Roots
 from fingerprint.runs.measures import peak_of_servers
 from fingerprint.runs.opener import opener
-from fingerprint.runs.record import Attached, Closed, Ending, Measured, Opened
+from fingerprint.runs.record import Attached, Closed, Ending, Measured, Noted, Opened
 from fingerprint.runs.recording import Means, Recording
 from fingerprint.runs.serving import Serving
 from fingerprint.runs.watch import Duty
@@ -21,11 +21,13 @@ from probes.kit.host import Host
 from probes.kit.probe import MAIN, Target
 from probes.kit.processes import stat
 
+BESIDE = "the canary worked at both ends of this run, for two seconds each, beside what served"
+
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """Which servers to record, and how: see `session.Plan`. seconds: for how long; None: until told. detached: in the
     background. service: that nobody asked for it, the service noticed what serves. untold: what is known not to be
-    read."""
+    read. canary: whether to do its work of the host at both ends, beside the servers."""
 
     name: str
     servers: tuple[Serving, ...]
@@ -37,6 +39,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     detached: bool = False
     service: bool = False
     untold: str = ""
+    canary: bool = False
     rates: Rates = Rates()
 
 
@@ -75,6 +78,7 @@ class AttachedRun:
     def begin(self) -> None:
         """It is open, and the state before is kept, when this returns."""
         self.recording.open(self._asked.name, self._asked.workload, self._opened)
+        self._canary("before")
         self.recording.snap("before")
         if self._asked.untold:
             self.recording.trouble(self._asked.untold)
@@ -86,9 +90,16 @@ class AttachedRun:
         if self._beside is not None:
             self.recording.attempt("what is done beside the servers", self._finish)
         self.recording.snap("after")
+        self._canary("after")
         self.recording.tell_hung()
         self.recording.write(Closed(time.time_ns(), how, interrupted=interrupted))
         return self.recording.unwritten
+
+    def _canary(self, moment: Literal["before", "after"]) -> None:
+        if self._asked.canary:
+            if moment == "before":
+                self.recording.write(Noted(time.time_ns(), BESIDE))
+            self.recording.canary(moment, None, lambda: False)
 
     @property
     def lives(self) -> bool:

@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from fingerprint.runs.readers import Reader
-from fingerprint.runs.record import AnyRecord, Asked, Moment, Opened, Snapped, Trouble
+from fingerprint.runs.record import AnyRecord, Asked, Measured, Moment, Opened, Snapped, Trouble
 from fingerprint.runs.wrap import printable
 from fingerprint.snapshot import Reading, Snapshot
 from probes.kit.facts import Section
 from probes.kit.host import Host
 from probes.kit.probe import Probe
+
+if TYPE_CHECKING:
+    from fingerprint.canary.measure import Serving
 
 R = TypeVar("R")
 
@@ -74,6 +77,13 @@ class Recording:
         if snapshot is not None:
             self._keep(lambda: self.means.journal.save(snapshot))
             self.write(Snapped(time.time_ns(), moment, snapshot.id))
+
+    def canary(self, moment: Literal["before", "after"], serving: "Serving | None", stop: Callable[[], bool]) -> None:
+        """See `measured`."""
+        from fingerprint.canary.measure import measured
+
+        for metric in self.attempt("the canary", lambda: measured(moment, serving, stop)) or ():
+            self.write(Measured(time.time_ns(), metric))
 
     def tell_hung(self) -> None:
         for reader in (self.means.reader, self.means.sampler):

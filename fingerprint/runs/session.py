@@ -7,7 +7,7 @@ signals and waited for all the same.
 import signal
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,7 @@ PUMP_SECONDS = 5.0
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, with which environment, in which working directory. benchmark: which runs may be compared with it.
     workload: what is asked of it, as far as that is known before. streams: 1, 2 or both, whose end is kept for a
-    reader of output."""
+    reader of output. canary: whether to do its work at both ends."""
 
     name: str
     argv: tuple[str, ...]
@@ -45,6 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[int, ...] = ()
     first_minute_hz: float = 5
     then_hz: float = 1
+    canary: bool = False
 
 
 class Finished(NamedTuple):
@@ -95,18 +96,32 @@ class Session:
         self._relay = relay
         recording = self._recording
         recording.open(self._plan.name, self._plan.workload, self._opened)
+        self._canary("before")
         recording.snap("before")
         ended, output = self._command()
         told = self._relay.told
         if ended.started:
             recording.snap("after")
+            self._canary("after")
         recording.tell_hung()
         recording.write(Closed(time.time_ns(), ended.how, ended.status, ended.detail, interrupted=bool(told)))
         return Finished(ended, output, told, recording.unwritten)
 
-    def _command(self) -> tuple[Ended, bytes]:
+    def _canary(self, moment: Literal["before", "after"]) -> None:
+        """Outside what the snapshots span: what was counted from one to the other is the command's."""
+        if self._plan.canary:
+            from fingerprint.canary.measure import Serving
+
+            plan = self._plan
+            self._recording.canary(moment, Serving(plan.argv, plan.env, plan.cwd), self._is_told_to_end)
+
+    def _is_told_to_end(self) -> bool:
         self._relay.step(time.monotonic())
-        if told := self._relay.told:
+        return self._relay.told != 0
+
+    def _command(self) -> tuple[Ended, bytes]:
+        if self._is_told_to_end():
+            told = self._relay.told
             return Ended("not started", told, f"{signal.Signals(told).name} came before the command was started"), b""
         attempt, streams = self._recording.attempt, self._plan.streams
         attempt("what the command is given", self._pass)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from fingerprint.canary.names import is_canary
 from fingerprint.explain.contract import EVERY_RUN
 from fingerprint.runs.record import Opener
 from fingerprint.runs.run import ended, state_of
@@ -31,5 +32,5 @@ def published(it: Loaded, mark: Mark, alive: Callable[[Opener], bool]) -> Run:
 
 def _measured(it: Loaded) -> Iterator[Measured]:
     for metric in it.run.metrics.values():
-        if (value := metric.typical) is not None:
+        if (value := metric.typical) is not None and not is_canary(metric.name):
             yield Measured(name=metric.name, unit=metric.unit, better=metric.better, value=value)

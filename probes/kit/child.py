@@ -10,12 +10,15 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen
 
 REAP_SECONDS = 0.1
 OUTPUT_CAP = 4 << 20
+MOMENT = 0.1
 _PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/nonexistent"}
 
 
@@ -63,6 +66,92 @@ def _output(child: "subprocess.Popen[bytes]", program: str, budget: float) -> Se
     if child.returncode != 0:
         return Gap("failed", f"{program} exited {child.returncode}: {(err.splitlines() or ['no message'])[0]}")
     return out
+
+
+class Script(NamedTuple):
+    """A program that is given its work on its standard input. env: in addition to a plain environment."""
+
+    argv: Sequence[str]
+    text: bytes
+    env: Mapping[str, str] = {}
+
+
+class Told(NamedTuple):
+    """lines: the whole ones that it printed. why: a Gap where it did not end well; what it told before stands."""
+
+    lines: tuple[bytes, ...]
+    why: Gap | None = None
+
+
+def told_by(script: Script, budget: float, stop: Callable[[], bool] = lambda: False) -> Told:
+    """What a script prints within its budget. stop: asked some times a second whether to give it up."""
+    try:
+        child = _given(script)
+    except OSError as error:
+        return Told((), _not_started(script.argv[0], "/", error))
+    with closing(_Followed(child)) as followed:
+        why = followed.follow(time.monotonic() + budget, stop) or followed.fault(budget)
+        return Told(followed.lines, why and Gap(why.code, f"{script.argv[0]}: {why.detail}"))
+
+
+def _given(script: Script) -> "subprocess.Popen[bytes]":
+    """From a file without a name: a pipe that nobody reads may hold less than the text."""
+    with open(os.memfd_create("script"), "r+b") as file:
+        file.write(script.text)
+        file.seek(0)
+        return subprocess.Popen(
+            script.argv, cwd="/", env={**_PLAIN, **script.env}, stdin=file, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+
+
+class _Followed:
+    """A child whose streams are kept as far as they came."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        self._child = child
+        self._kept = {stream.fileno(): bytearray() for stream in (child.stdout, child.stderr)}
+
+    @property
+    def lines(self) -> tuple[bytes, ...]:
+        out, _ = self._kept.values()
+        return tuple(bytes(out).split(b"\n")[:-1])
+
+    def follow(self, deadline: float, stop: Callable[[], bool]) -> Gap | None:
+        """Until both streams close, or the time has come; None also then."""
+        left = set(self._kept)
+        while left and (seconds := deadline - time.monotonic()) > 0:
+            if stop():
+                return Gap("not_read", "it was told to end")
+            ready, _, _ = select.select(list(left), [], [], min(seconds, MOMENT))
+            for fd in ready:
+                data = os.read(fd, 65536)
+                self._kept[fd] += data
+                if not data:
+                    left.discard(fd)
+            if sum(map(len, self._kept.values())) > OUTPUT_CAP:
+                return Gap("failed", f"more than {OUTPUT_CAP} bytes of output")
+        reap(self._child, deadline - time.monotonic())
+        return None
+
+    def fault(self, budget: float) -> Gap | None:
+        status = self._child.poll()
+        if status is None:
+            return Gap("timed_out", f"no end within {budget:g} s")
+        if status < 0:
+            return Gap("failed", f"killed by signal {-status}")
+        _, errors = self._kept.values()
+        last = (bytes(errors).decode("utf-8", "backslashreplace").splitlines() or ["no message"])[-1]
+        return Gap("failed", f"exited {status}: {last}") if status else None
+
+    def close(self) -> None:
+        if self._child.poll() is None:
+            give_up(self._child)
+        for pipe in (self._child.stdout, self._child.stderr):
+            if pipe:
+                pipe.close()
 
 
 def reap(child: "subprocess.Popen[bytes]", seconds: float) -> bool:

@@ -95,7 +95,7 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 
 def diff(headline: str, **more: Any) -> Diff:
     empty: dict[str, Any] = {
-        "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (),
+        "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (), "canary": (),
         "arithmetic": None, "suspects": (), "findings": (), "held_up": (), "unexplained": None,
         "changes": (), "during": (),
         "own_noise": None, "intended": (),
