@@ -4,7 +4,7 @@ import os
 import pwd
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,19 +63,30 @@ V1_FREEZER = Path("/sys/fs/cgroup/freezer")
 
 
 @pytest.fixture
-def freezer() -> Iterator[Callable[[], None]]:
-    """Puts whoever calls it into a frozen v1 freezer cgroup: there SIGKILL stays pending, as in state D."""
+def freezing() -> Iterator[Callable[[Iterable[int]], None]]:
+    """Puts processes into a frozen v1 freezer cgroup: there SIGKILL stays pending, as in state D."""
     if os.geteuid() != 0 or not V1_FREEZER.is_dir():
         pytest.skip("a frozen v1 freezer cgroup needs root and the v1 hierarchy")
     group = V1_FREEZER / f"fingerprint-test-{os.getpid()}-{time.monotonic_ns()}"
     group.mkdir()
 
-    def freeze() -> None:
-        (group / "tasks").write_text(str(os.getpid()))
+    def freeze(pids: Iterable[int]) -> None:
+        for pid in pids:
+            (group / "cgroup.procs").write_text(str(pid))
         (group / "freezer.state").write_text("FROZEN")
-        time.sleep(3600)
 
     yield freeze
     (group / "freezer.state").write_text("THAWED")
     until(lambda: not (group / "tasks").read_text().strip())
     group.rmdir()
+
+
+@pytest.fixture
+def freezer(freezing: Callable[[Iterable[int]], None]) -> Callable[[], None]:
+    """The same of whoever calls it."""
+
+    def freeze() -> None:
+        freezing([os.getpid()])
+        time.sleep(3600)
+
+    return freeze

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from fingerprint.service.client import Client
 from fingerprint.snapshot import Snapshot
 from fingerprint.trouble import Trouble
 from tests.service.test_daemon import Daemon, daemon
-from tests.service.test_faults import reader_of
+from tests.service.test_faults import health, reader_of
 from tests.standin import StandIn
 from tests.waiting import until
 
@@ -63,26 +63,68 @@ def ends(daemon: Daemon) -> dict[str, Snapshot]:
     return found
 
 
-def test_a_reader_that_hangs_with_all_its_processes_keeps_no_run_open(daemon: Daemon, tmp_path: Path) -> None:
-    stand_in = StandIn(tmp_path / "engine", "vllm")
+@contextmanager
+def two_runs(daemon: Daemon, stand_in: StandIn) -> Iterator[None]:
+    """One that the service noticed, and one that was begun."""
     client = Client(str(daemon.folder / "api.sock"))
     with stand_in.serving():
         until(lambda: daemon.runs(stand_in), 60)
         until(lambda: json.loads(client.post("/v1/runs", {"name": "run-A", "pid": os.getpid()}))["name"] == "run-A")
         time.sleep(5.5)  # what was read then is too old for an end
-        with stopped(below(reader_of(daemon))):
-            asking = threading.Thread(target=asked, args=(daemon,))
-            asking.start()
-            time.sleep(0.3)
-            began = time.monotonic()
-            assert daemon.stop() == 0
-            assert time.monotonic() - began < GENEROUS_SECONDS
-            asking.join()
+        yield
+
+
+def ends_in_time(daemon: Daemon) -> int:
+    """While a snapshot is asked for. When that was: ns since 1970."""
+    hung_since = time.time_ns()
+    asking = threading.Thread(target=asked, args=(daemon,))
+    asking.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - began < GENEROUS_SECONDS
+    asking.join()
+    return hung_since
+
+
+def says_that_nobody_waited(daemon: Daemon, stand_in: StandIn, hung_since: int) -> None:
     found = ends(daemon)
     assert {"run-A", daemon.runs(stand_in)[0].name} <= set(found)
-    for snapshot in found.values():
+    for name, snapshot in found.items():
+        if snapshot.taken_at < hung_since:  # one of just before: another server came or went on this host
+            continue
         told = {(reading.outcome, reading.detail) for reading in snapshot.readings.values()}
-        assert told == {("failed", "the service ended, and nobody waited for this")}
+        assert told == {("failed", "the service ended, and nobody waited for this")}, name
+
+
+def test_a_reader_that_hangs_with_all_its_processes_keeps_no_run_open(daemon: Daemon, tmp_path: Path) -> None:
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    with two_runs(daemon, stand_in), stopped(below(reader_of(daemon))):
+        hung_since = ends_in_time(daemon)
+    says_that_nobody_waited(daemon, stand_in, hung_since)
+
+
+@pytest.mark.root
+def test_probes_that_no_signal_ends_keep_no_run_open_and_the_service_from_no_end(
+    daemon: Daemon, tmp_path: Path, freezing: Callable[[list[int]], None]
+) -> None:
+    stand_in = StandIn(tmp_path / "engine", "vllm")
+    with two_runs(daemon, stand_in):
+        stuck = below(reader_of(daemon))
+        freezing(stuck)
+        hung_since = ends_in_time(daemon)
+        assert all(Path(f"/proc/{pid}").exists() for pid in stuck)  # as long as that lasts
+    says_that_nobody_waited(daemon, stand_in, hung_since)
+
+
+@pytest.mark.root
+def test_after_an_end_with_probes_that_no_signal_ends_another_service_begins_and_reads(
+    daemon: Daemon, freezing: Callable[[list[int]], None]
+) -> None:
+    freezing(below(reader_of(daemon)))
+    ends_in_time(daemon)
+    daemon.start()
+    until(lambda: health(daemon)["ok"], 60)
 
 
 def test_without_anything_that_hangs_the_state_after_is_read(daemon: Daemon, tmp_path: Path) -> None:
