@@ -26,6 +26,8 @@ SHARED_SLOTS = tuple(
     for brand in ("geforce", "geforce_rtx", "titan", "titan_rtx", "quadro", "quadro_rtx", "nvidia_rtx", "nvs")
 )
 """Boards of desktops and laptops: their slots share lanes, or are wired with fewer."""
+BARE_HOST = BARE[1:]
+LINK_UP = (Where("network/rdma/*/ports/*/phys_state", ("LinkUp",), "nothing is plugged in"),)
 AT_FULL_SPEED = (Where("gpu/*/performance_state", ("P0",), "at rest the link is slowed to save power"),)
 
 
@@ -106,6 +108,27 @@ LIMITS: tuple[Expectation, ...] = (
         only=(Where("gpu/*/fabric/state", ("completed",), "bridges use a part of a board's links"),),
     ),
     _slow(
+        "card-link-speed", "pcie/cards/*/current_link_speed", "min", Beside("pcie/cards/*/usable_link_speed"),
+        "A card, a drive or a switch carries half for each generation less, and says nothing", only=BARE_HOST,
+        by_nature=True,
+    ),
+    _slow(
+        "card-link-width", "pcie/cards/*/current_link_width", "min", Beside("pcie/cards/*/usable_link_width"),
+        "A seat, a riser or a cable: its bandwidth goes with the lanes", only=BARE_HOST, by_nature=True,
+    ),
+    _slow(
+        "bridge-link-speed", "pcie/bridges/*/current_link_speed", "min", Beside("pcie/bridges/*/usable_link_speed"),
+        "All that hangs below the switch shares this link", only=BARE_HOST, by_nature=True,
+    ),
+    _slow(
+        "bridge-link-width", "pcie/bridges/*/current_link_width", "min", Beside("pcie/bridges/*/usable_link_width"),
+        "All that hangs below the switch shares these lanes", only=BARE_HOST, by_nature=True,
+    ),
+    _slow(
+        "steered-subnets", "network/routes/unsteered_subnets", "max", 0,
+        "Several cards in one subnet and no rule by source: one carries what all of them should",
+    ),
+    _slow(
         "persistence", "gpu/*/persistence_mode", "equals", "enabled",
         "Each start waits for the GPU to start, and limits that were set are lost when the last user leaves",
     ),
@@ -178,6 +201,10 @@ MOMENT: tuple[Expectation, ...] = (
     _rule(
         "fabric", "gpu/*/fabric/state", "equals", "completed", "Until then CUDA does not start, or peers go over PCIe",
         settles="joined",
+    ),
+    _slow(
+        "rdma-port", "network/rdma/*/ports/*/state", "equals", "ACTIVE",
+        "NCCL passes over a port without a subnet manager, and says nothing", only=LINK_UP, settles="joined",
     ),
     _rule("fabric-status", "gpu/*/fabric/status", "equals", "success", "Registration with the fabric failed"),
     _rule("fabric-health", "gpu/*/fabric/health/summary", "equals", "healthy", "Fewer links, or routes that fail"),

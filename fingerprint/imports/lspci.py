@@ -12,14 +12,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fingerprint.imports.dump import Told, of_host
+from fingerprint.imports import dump
 from probes.kit.facts import NOT_READ, Gap, Map, Seen
 from probes.kit.redact import Redactor
 from probes.pcie.reading import AT_THE_OTHER_END
 from probes.pcie.registers import ACS
 from probes.pcie.sections import Bridge, Card, Gpu, Pcie
 from probes.pcie.tree import Identity, Place, links_to
-from probes.pcie.ways import narrowest
+from probes.pcie.ways import Told, narrowest, usable
 
 BEGINS = re.compile(
     r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] (?=(?:[A-Z3][\w/ -]{2,50})(?: \[[0-9a-f]{4}\])?: ).*$",
@@ -106,23 +106,26 @@ class Device:
         return (match[1], match[2]) if match else None
 
 
-def read(text: str, _redactor: Redactor) -> Told:
+def read(text: str, _redactor: Redactor) -> dump.Told:
     devices = {device.address: device for device in _devices(text)}
     whole = any(device.is_root for device in devices.values())
     places = dict(_places(devices)) if whole else {}
     ends = {address: _end(device, places.get(address)) for address, device in _that_matter(devices)}
     above = {bridge for place in places.values() for bridge in place.bridges}
     bridges = {address: _bridge(devices[address], places) for address in sorted(above & devices.keys())}
-    told = {address: _with_way(address, end, places.get(address), {**bridges, **ends}) for address, end in ends.items()}
+    both = {**bridges, **ends}
+    told = {address: _with_way(address, end, places.get(address), both) for address, end in ends.items()}
     if not told:
         raise ValueError("a list of `lspci` without a GPU, a network card or an NVMe drive")
     pcie = Pcie(
         gpus=Map({address: end for address, end in told.items() if isinstance(end, Gpu)}),
         cards=Map({address: end for address, end in told.items() if isinstance(end, Card)}) if whole else NOT_READ,
-        bridges=Map(bridges) if places else NOT_READ,
+        bridges=Map({address: _with_most(address, it, places, both) for address, it in bridges.items()})
+        if places
+        else NOT_READ,
     )
     doubt = "has no end: there may be more devices" if whole else "of some devices only: there may be more GPUs"
-    return of_host({"pcie": pcie})._replace(doubt=f"a list of `lspci` {doubt}")
+    return dump.of_host({"pcie": pcie})._replace(doubt=f"a list of `lspci` {doubt}")
 
 
 def _devices(text: str) -> Iterator[Device]:
@@ -229,7 +232,7 @@ def _end(device: Device, place: Place | None) -> Gpu | Card:
 
 def _bridge(device: Device, places: Mapping[str, Place]) -> Bridge:
     """Of a port whose link leads away from the CPU, the device below tells it."""
-    place = next(place for place in places.values() if device.address in place.bridges)
+    place = _place_below(device.address, places)
     lower = place.bridges.index(device.address) % 2
     link = _link(device) if lower else dict.fromkeys(("current_link_speed", "current_link_width"), AT_THE_OTHER_END)
     return Bridge(
@@ -240,9 +243,16 @@ def _bridge(device: Device, places: Mapping[str, Place]) -> Bridge:
     )
 
 
-def _with_way(
-    address: str, end: Gpu | Card, place: Place | None, told: Mapping[str, Gpu | Card | Bridge]
-) -> Gpu | Card:
+def _place_below(bridge: str, places: Mapping[str, Place]) -> Place:
+    """Of a device below it."""
+    return next(place for place in places.values() if bridge in place.bridges)
+
+
+def _with_most(address: str, bridge: Bridge, places: Mapping[str, Place], told: Told) -> Bridge:
+    return replace(bridge, **usable(_place_below(address, places), address, told))
+
+
+def _with_way(address: str, end: Gpu | Card, place: Place | None, told: Told) -> Gpu | Card:
     if place is None:
         return end
-    return replace(end, narrowest=narrowest(links_to(place, address), told))
+    return replace(end, narrowest=narrowest(links_to(place, address), told), **usable(place, address, told))

@@ -29,7 +29,7 @@ from probes.pcie.tree import (
     read_identity,
     read_place,
 )
-from probes.pcie.ways import narrowest
+from probes.pcie.ways import narrowest, usable
 
 POLICY = "/sys/module/pcie_aspm/parameters/policy"
 
@@ -43,6 +43,10 @@ class Bus:
         self.places = dict(self._places(host))
         above = {bridge for place in self.places.values() for bridge in place.bridges}
         self.bridges = sorted(above & self.identities.keys())
+
+    def place_below(self, bridge: str) -> Place:
+        """Of a device below it."""
+        return next(place for place in self.places.values() if bridge in place.bridges)
 
     def _places(self, host: Host) -> Iterator[tuple[str, Place]]:
         for name, identity in self.identities.items():
@@ -69,9 +73,12 @@ def _told(host: Host, bus: Bus, policy: Seen[str]) -> Pcie:
     groups = Groups(host)
     bridges = {address: _bridge(host, bus, address) for address in bus.bridges}
     ends = {address: _endpoint(host, bus, address, groups) for address in bus.places}
+    told = {**bridges, **ends}
     with_ways = {
-        address: replace(end, narrowest=narrowest(links_to(bus.places[address], address), {**bridges, **ends}))
-        for address, end in ends.items()
+        address: replace(
+            ends[address], narrowest=narrowest(links_to(place, address), told), **usable(place, address, told)
+        )
+        for address, place in bus.places.items()
     }
     spots = {address: Spot(bus.places[address], end.numa_node) for address, end in ends.items()}
     return Pcie(
@@ -79,8 +86,11 @@ def _told(host: Host, bus: Bus, policy: Seen[str]) -> Pcie:
         iommu=read_iommu(host, (end.iommu_group_type for end in ends.values())),
         gpus=Map(_with_distances(host, with_ways, spots)),
         cards=Map({address: end for address, end in with_ways.items() if isinstance(end, Card)}),
-        bridges=Map(bridges),
-    )
+        bridges=Map({
+            address: replace(bridge, **usable(bus.place_below(address), address, told))
+            for address, bridge in bridges.items()
+        }),
+    )  # fmt: skip
 
 
 def _with_distances(host: Host, ends: Mapping[str, Gpu | Card], spots: Mapping[str, Spot]) -> dict[str, Gpu]:
@@ -99,12 +109,14 @@ def _with_distances(host: Host, ends: Mapping[str, Gpu | Card], spots: Mapping[s
 def _bridge(host: Host, bus: Bus, address: str) -> Bridge:
     reader = Reader(host, address)
     identity = bus.identities[address]
-    root, depth = next(
-        (place.root, place.bridges.index(address)) for place in bus.places.values() if address in place.bridges
+    place = bus.place_below(address)
+    link = (
+        reader.link()
+        if place.bridges.index(address) % 2
+        else dict.fromkeys(("current_link_speed", "current_link_width"), AT_THE_OTHER_END)
     )
-    link = reader.link() if depth % 2 else dict.fromkeys(("current_link_speed", "current_link_width"), AT_THE_OTHER_END)
     return Bridge(
-        **_function(identity, root, reader),
+        **_function(identity, place.root, reader),
         **link,
         power=Sleep(runtime_status=reader.runtime_status),
         acs_control=r.acs(reader.registers, r.ACS_CONTROL),

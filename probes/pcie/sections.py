@@ -100,6 +100,20 @@ class Function(Section):
         f"{DEVICES}/*/max_link_width, or Link Capabilities in config",
         "lanes",
     )
+    usable_link_speed: Seen[int] = state(
+        "The most that the link above it can, for both of its ends can it: what is below that was lost in training",
+        f"{DEVICES}/*/max_link_speed of both ends",
+        "MT/s",
+        settled="always",
+        follows=("pcie/*/*/max_link_speed",),
+    )
+    usable_link_width: Seen[int] = state(
+        "The lanes that both ends of the link above it have: fewer at work are a seat, a riser or a cable",
+        f"{DEVICES}/*/max_link_width of both ends",
+        "lanes",
+        settled="always",
+        follows=("pcie/*/*/max_link_width",),
+    )
     aspm: Seen[str] = config(
         "Sleep states that the link may enter between packets: waking from L1 takes microseconds, each time",
         f"{CONFIG}, Link Control",

@@ -1,13 +1,16 @@
-"""The links between a device and the CPU, and which of them carries least."""
+"""The links between a device and the CPU: the most that each could carry, and which of them carries least."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.lanes import SPEEDS, carries
+from probes.pcie.reading import AT_THE_OTHER_END, Facts
 from probes.pcie.sections import Bridge, Card, Gpu, Narrowest
+from probes.pcie.tree import Place
 
 GONE = Gap("absent", "a bridge above it was not there any more")
+HIDDEN = Gap("not_observable", "what is above it is not shown, as in a guest")
 Told = Mapping[str, Gpu | Card | Bridge]
 
 
@@ -16,6 +19,24 @@ class Link(NamedTuple):
     speed: int
     width: int
     bandwidth: int
+
+
+def usable(place: Place, address: str, told: Told) -> Facts:
+    """The most of the link that ends at an address: at a device, or at a bridge on the way to one."""
+    ends = (*place.bridges, address)
+    at, lower = ends.index(address), told[address]
+    if isinstance(lower, Bridge) and at % 2 == 0:
+        return dict.fromkeys(("usable_link_speed", "usable_link_width"), AT_THE_OTHER_END)
+    upper = told.get(ends[at - 1], GONE) if at else HIDDEN
+    speed, width = (upper, upper) if isinstance(upper, Gap) else (upper.max_link_speed, upper.max_link_width)
+    return {
+        "usable_link_speed": _both(lower.max_link_speed, speed),
+        "usable_link_width": _both(lower.max_link_width, width),
+    }
+
+
+def _both(one: Seen[int], other: Seen[int]) -> Seen[int]:
+    return then(one, lambda a: then(other, lambda b: min(a, b)))
 
 
 def narrowest(links: tuple[tuple[str, str], ...], told: Told) -> Narrowest:
@@ -38,12 +59,9 @@ def _links(links: tuple[tuple[str, str], ...], told: Told) -> Iterator[Seen[Link
         if above is None or device is None:
             yield GONE
         else:
-            speed = _could(above, device) if isinstance(device, Gpu) else device.current_link_speed
+            could = _both(above.max_link_speed, device.max_link_speed)
+            speed = could if isinstance(device, Gpu) else device.current_link_speed
             yield _link(lower, speed, device.current_link_width)
-
-
-def _could(upper: Gpu | Card | Bridge, lower: Gpu) -> Seen[int]:
-    return then(upper.max_link_speed, lambda above: then(lower.max_link_speed, lambda below: min(above, below)))
 
 
 def _link(hop: str, speed: Seen[int], width: Seen[int]) -> Seen[Link]:

@@ -24,11 +24,19 @@ from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kit.facts import Gap, Map, Section
 from probes.kit.probe import HOST, discover
+from probes.network import Network
+from probes.network.ipv4 import Routes
+from probes.network.ports import Port
+from probes.network.rdma import Device
+from probes.pcie import pcie
+from probes.pcie.sections import Pcie
 from probes.process.sections import Cgroup, Process
 from tests.gate import ONE, OTHER, TODAY, captured, snapshot
 from tests.imports.capture import names
 from tests.nvml.fake import Fake, FakeNvml
 from tests.nvml.profiles import host_of
+from tests.probes.pcie import server as s
+from tests.probes.pcie.bus import NIC, NVME, ROOT_PORT, Function, Link, space
 
 HOSTS = Path(__file__).parent.parent / "hosts"
 RULES = (*LIMITS, *MOMENT)
@@ -123,6 +131,57 @@ def test_no_log_of_others_breaks_a_rule_by_what_it_does_not_tell() -> None:
     for log in logs:
         it = verdict(sections(log.read_text(errors="replace")))
         assert {check.rule for check in it.checks if check.state == "unknown"} == set(), log
+
+
+def bus(root: Path, *more: Function) -> Pcie:
+    return pcie.read(s.server(root, *more, without=tuple(one.address for one in more)), HOST)
+
+
+def test_a_switch_a_card_and_a_drive_below_what_both_ends_of_their_links_can_warn(tmp_path: Path) -> None:
+    card = Function(f"{s.SWITCH}/{s.LOW_C}/{s.CARD}", NIC, config=space(link=s.HALF))
+    drive = Function(f"pci0000:00/{s.PORT_00}/{s.DRIVE}", NVME, config=space(link=Link(3, 4, 4, 4)))
+    it = verdict({"pcie": bus(tmp_path, card, drive)})
+    assert it.outcome == "pass"
+    assert {rule: check.facts for rule, check in told(it).items()} == {
+        "bridge-link-speed": (f"pcie/bridges/{s.UP}/current_link_speed",),
+        "bridge-link-width": (f"pcie/bridges/{s.UP}/current_link_width",),
+        "card-link-speed": ("pcie/cards/*/current_link_speed",),
+        "card-link-width": (f"pcie/cards/{s.CARD}/current_link_width",),
+    }
+    assert told(it)["card-link-width"].says.endswith("current_link_width is 8 lanes, expected at least 16 lanes")
+
+
+def test_a_link_that_an_older_slot_bounds_is_as_good_as_it_can_be(tmp_path: Path) -> None:
+    older = s.port(f"pci0000:00/{s.PORT_00}", ROOT_PORT, Link(3, 4, 3, 4), "8086:7A3C")
+    drive = Function(f"pci0000:00/{s.PORT_00}/{s.DRIVE}", NVME, config=space(link=Link(3, 4, 4, 4)))
+    assert not {rule for rule in told(verdict({"pcie": bus(tmp_path, older, drive)})) if rule.startswith("card")}
+
+
+def test_links_of_a_guest_and_of_what_sleeps_or_may_not_be_read_are_out_of_scope(tmp_path: Path) -> None:
+    guest = {"cpu": Cpu(processor=Processor(hypervisor=True)), "pcie": bus(tmp_path / "guest")}
+    assert told(verdict(guest)) == {}
+    files = {"power/runtime_status": "suspended\n"}
+    asleep = Function(f"{s.SWITCH}/{s.LOW_C}/{s.CARD}", NIC, config=space(link=s.HALF), files=files)
+    mute = Function(f"pci0000:00/{s.PORT_00}/{s.DRIVE}", NVME, config=space()[:64])
+    it = verdict({"pcie": bus(tmp_path / "host", asleep, mute)})
+    assert it.outcome == "pass"
+    assert {check.state for check in it.checks if check.rule.startswith("card")} <= {"ok", "unknown", "out_of_scope"}
+
+
+@pytest.mark.parametrize(
+    ("state", "phys_state", "warns"),
+    [("ACTIVE", "LinkUp", False), ("INIT", "LinkUp", True), ("DOWN", "Polling", False), ("DOWN", "Disabled", False)],
+)
+def test_a_port_that_has_a_link_and_is_not_active_warns(state: str, phys_state: str, warns: bool) -> None:
+    port = Port(state=state, phys_state=phys_state)
+    it = verdict({"network": Network(rdma=Map({"mlx5_0": Device(ports=Map({"1": port}))}))})
+    assert ("rdma-port" in told(it)) == warns
+
+
+def test_cards_in_one_subnet_without_a_rule_warn() -> None:
+    it = verdict({"network": Network(routes=Routes(unsteered_subnets=("192.0.2.0/24",)))})
+    assert told(it)["steered-subnets"].says.startswith("network/routes/unsteered_subnets is 1 (192.0.2.0/24)")
+    assert told(verdict({"network": Network(routes=Routes(unsteered_subnets=()))})) == {}
 
 
 # What else is below its own nominal: one change on a healthy host each

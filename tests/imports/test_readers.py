@@ -117,6 +117,7 @@ GPU = "gpu/0000:53:00.0"
         (texts.LSPCI, "pcie/gpus/0000:03:00.0/driver", "nvidia"),
         (texts.LSPCI, "pcie/gpus/0000:03:00.0/narrowest/hop", "0000:01:00.0"),
         (texts.LSPCI, "pcie/gpus/0000:03:00.0/narrowest/width", 8),
+        (texts.LSPCI, "pcie/bridges/0000:01:00.0/usable_link_width", 16),
         (texts.LSPCI, "pcie/bridges/0000:00:03.0/acs_control", ("SrcValid", "ReqRedir", "CmpltRedir", "UpstreamFwd")),
         (texts.LSPCI, "pcie/bridges/0000:00:03.0/current_link_width", UNSUPPORTED),
         (texts.LSPCI, "pcie/bridges/0000:01:00.0/current_link_width", 8),

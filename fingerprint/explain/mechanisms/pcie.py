@@ -24,7 +24,7 @@ LOADED = (
 RULES: tuple[Rule, ...] = (
     Rule(
         name="slot-speed",
-        sees=("pcie/gpus/*/max_link_speed", "pcie/gpus/*/current_link_speed"),
+        sees=("pcie/gpus/*/max_link_speed", "pcie/gpus/*/usable_link_speed", "pcie/gpus/*/current_link_speed"),
         moves=("pcie link", "collective"),
         way="more helps",
         over_pcie="all",
@@ -42,7 +42,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="slot-width",
-        sees=("pcie/gpus/*/current_link_width", "pcie/gpus/*/max_link_width"),
+        sees=("pcie/gpus/*/current_link_width", "pcie/gpus/*/usable_link_width", "pcie/gpus/*/max_link_width"),
         moves=("pcie link", "collective"),
         way="more helps",
         over_pcie="all",
@@ -82,6 +82,7 @@ RULES: tuple[Rule, ...] = (
             "pcie/bridges/*/current_link_width",
             "pcie/bridges/*/max_link_speed",
             "pcie/bridges/*/max_link_width",
+            "pcie/bridges/*/usable_link_*",
         ),
         moves=("pcie link", "collective", "network", "storage"),
         way="more helps",
@@ -101,6 +102,7 @@ RULES: tuple[Rule, ...] = (
             "pcie/cards/*/current_link_width",
             "pcie/cards/*/max_link_speed",
             "pcie/cards/*/max_link_width",
+            "pcie/cards/*/usable_link_*",
             "pcie/cards/*/narrowest/*",
         ),
         moves=("network", "storage", "collective"),

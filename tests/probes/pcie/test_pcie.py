@@ -113,6 +113,27 @@ def test_a_link_is_told_at_its_lower_end_alone(tmp_path: Path) -> None:
     assert (found[s.PORT_16].max_link_speed, found[s.PORT_16].max_link_width) == (32000, 16)
 
 
+def usable(device: Gpu | Card | Bridge) -> tuple[object, object]:
+    return device.usable_link_speed, device.usable_link_width
+
+
+def test_what_a_link_could_carry_is_what_both_of_its_ends_can(tmp_path: Path) -> None:
+    older = s.port(f"pci0000:96/{s.PORT_96}", ROOT_PORT, Link(3, 8, 3, 8))
+    found = read(server(tmp_path, older, without=(s.PORT_96,)))
+    assert (usable(bridges(found)[s.UP]), usable(cards(found)[s.DRIVE])) == ((32000, 16), (16000, 4))
+    assert (usable(gpus(found)[s.GPU_D]), usable(gpus(found)[s.GPU_A])) == ((8000, 8), (32000, 16))
+    assert {code(seen) for port in (s.PORT_16, s.LOW_A) for seen in usable(bridges(found)[port])} == {"unsupported"}
+
+
+def test_what_a_link_could_carry_is_unknown_where_its_upper_end_is_hidden_or_gone(tmp_path: Path) -> None:
+    guest = Function("pci0000:96/0000:98:00.0", NIC, config=space(link=s.HALF))
+    host = server(tmp_path, guest)
+    (tmp_path / "sys/bus/pci/devices" / s.LOW_C).unlink()
+    found = cards(read(host))
+    assert {code(seen) for seen in usable(found[guest.address])} == {"not_observable"}
+    assert {code(seen) for seen in usable(found[s.CARD])} == {"absent"}
+
+
 KERNEL_WORDS = {
     "current_link_speed": "16.0 GT/s PCIe\n",
     "current_link_width": "8\n",
@@ -129,7 +150,7 @@ def test_the_kernels_files_tell_links_as_the_registers_do(tmp_path: Path) -> Non
         cards(read(server(tmp_path / str(at), each, without=(s.CARD,))))[s.CARD]
         for at, each in enumerate((told, read_out))
     )
-    assert one.narrowest == other.narrowest
+    assert (one.narrowest, usable(one)) == (other.narrowest, usable(other))
     for name in KERNEL_WORDS:
         assert getattr(one, name) == getattr(other, name) != 0, name
 
