@@ -15,10 +15,13 @@ from typing import Any, Callable  # noqa: UP035  # Python 3.8
 
 SECONDS = 2.0
 PARTS = 8
-WORKS = ("copy", "upload", "matmul", "launch")
 COPIED, UPLOADED, SIDE, LAUNCHES = 256 << 20, 64 << 20, 4096, 500
 NEEDED = 4 * COPIED
 Work = Callable[[], int]
+
+
+class Cannot(Exception):
+    """Why there is nothing to measure."""
 
 
 class Torch:
@@ -102,7 +105,11 @@ class CuPy:
         return str(self._cupy.cuda.Device(gpu).pci_bus_id).lower()
 
     def reaches(self, gpu: int, other: int) -> bool:
-        return bool(self._cupy.cuda.runtime.deviceCanAccessPeer(gpu, other))
+        """And may from now on: else a copy goes through the host."""
+        can = bool(self._cupy.cuda.runtime.deviceCanAccessPeer(gpu, other))
+        if can:
+            self._cupy.cuda.runtime.deviceEnablePeerAccess(other)
+        return can
 
     def block(self, size: int, gpu: int) -> Any:
         with self._cupy.cuda.Device(gpu):
@@ -157,26 +164,27 @@ def launch(lib: Any, gpu: int) -> Work:
     return lambda: len([small() for _ in range(LAUNCHES)])
 
 
-def works(lib: Any, gpu: int, others: int) -> dict[str, Callable[[], Work]]:
-    """p2p: from the next GPU alone, which makes a ring of all."""
+def works(lib: Any, gpu: int, gpus: int) -> dict[str, Callable[[], Work]]:
     found: dict[str, Callable[[], Work]] = {
         "copy": lambda: copy(lib, gpu, gpu),
         "upload": lambda: lib.upload(UPLOADED, gpu),
         "matmul": lambda: lib.matmul(SIDE, gpu),
         "launch": lambda: launch(lib, gpu),
     }
-    next_one = (gpu + 1) % others
-    if next_one != gpu:
-        if not lib.reaches(gpu, next_one):
-            tell("p2p", gap="it cannot reach the next GPU's memory", lib=lib, gpu=gpu)
-        else:
-            found["p2p"] = lambda: copy(lib, gpu, next_one)
+    if gpus > 1:
+        found["p2p"] = lambda: p2p(lib, gpu, (gpu + 1) % gpus)
     return found
 
 
-def tell(work: str, *, lib: Any = None, gpu: int = 0, **told: Any) -> None:
-    by = {} if lib is None else {"gpu": lib.address(gpu) or str(gpu), "by": f"{lib.name} {lib.version}"}
-    sys.stdout.write(json.dumps({"work": work, **by, **told}) + "\n")
+def p2p(lib: Any, gpu: int, of: int) -> Work:
+    """From the next GPU alone, which makes a ring of all."""
+    if not lib.reaches(gpu, of):
+        raise Cannot("it cannot reach the next GPU's memory")
+    return copy(lib, gpu, of)
+
+
+def tell(**told: Any) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()
 
 
@@ -198,20 +206,20 @@ def made(each: Any) -> tuple[Any, str]:
         return None, f"{each.name}: {error}"
 
 
-def measure(lib: Any, gpu: int, gpus: int) -> None:
-    lib.enter(gpu)
-    if lib.free(gpu) < NEEDED:
-        for work in WORKS:
-            tell(work, lib=lib, gpu=gpu, gap=f"less than {NEEDED >> 20} MiB of its memory are free")
-        return
-    each = works(lib, gpu, gpus)
-    for work, make in each.items():
-        tell(work, lib=lib, gpu=gpu, **result(lib, make, SECONDS / gpus / len(each)))
+def called(lib: Any, gpus: int) -> list[str]:
+    """Each GPU by its address; by number where that is not told, or parts of one GPU share it."""
+    addresses = [lib.address(gpu) for gpu in range(gpus)]
+    return addresses if all(addresses) and len(set(addresses)) == gpus else [str(gpu) for gpu in range(gpus)]
 
 
-def result(lib: Any, make: Callable[[], Work], seconds: float) -> dict[str, Any]:
+def result(lib: Any, gpu: int, make: Callable[[], Work], seconds: float) -> dict[str, Any]:
     try:
+        lib.enter(gpu)
+        if lib.free(gpu) < NEEDED:
+            raise Cannot(f"less than {NEEDED >> 20} MiB of its memory are free")
         return {"samples": samples(lib, make(), seconds)}
+    except Cannot as why:
+        return {"gap": str(why)}
     except Exception as error:  # noqa: BLE001  # a gap, whatever it is
         return {"gap": f"{type(error).__name__}: {error}"}
 
@@ -220,13 +228,17 @@ def main() -> None:
     try:
         lib = library()
         gpus = lib.count()
+        names = called(lib, gpus)
     except Exception as error:  # noqa: BLE001  # a gap, whatever it is
-        tell("gpu", gap=str(error) or type(error).__name__)
+        tell(work="gpu", gap=str(error) or type(error).__name__)
         return
+    by = f"{lib.name} {lib.version}"
     if not gpus:
-        tell("gpu", gap=f"{lib.name} {lib.version} sees no GPU")
-    for gpu in range(gpus):
-        measure(lib, gpu, gpus)
+        tell(work="gpu", gap=f"{by} sees no GPU")
+    for gpu, name in enumerate(names):
+        each = works(lib, gpu, gpus)
+        for work, make in each.items():
+            tell(work=work, gpu=name, by=by, **result(lib, gpu, make, SECONDS / gpus / len(each)))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def told(a: Subject, b: Subject, canary: Sequence[MetricChange], metrics: Sequen
     known = [change for change in canary if change.ratio]
     if not known:
         return f"Canary: {canary[0].says}."
-    parts = (*_moved(known, "worse"), *_moved(known, "better"), *_at_rest(known))
+    parts = (*_moved(known, "worse"), *_moved(known, "better"), *_at_rest(known), *_uncompared(canary))
     return " ".join((f"Canary: {', '.join(parts)}{_meaning(known, metrics)}.", *_within(a), *_within(b)))
 
 
@@ -98,6 +98,16 @@ def _at_rest(known: Sequence[MetricChange]) -> Iterator[str]:
         yield f"{listed(list(tight))} as fast within {expm1(max(tight.values())):.0%}".replace("%", " %")
     if wide := dict.fromkeys(_work(change) for change in rest if _reach(change) > TIGHT):
         yield f"{listed(list(wide))} not told apart, as samples scatter"
+
+
+def _uncompared(canary: Sequence[MetricChange]) -> Iterator[str]:
+    """What one of them measured at least; what neither did is told by its gaps."""
+    why: dict[str, list[str]] = defaultdict(list)
+    for change in canary:
+        if change.ratio is None and (change.a or change.b):
+            why[change.says].append(_work(change))
+    for says, works in why.items():
+        yield f"{listed(list(dict.fromkeys(works)))} {says}"
 
 
 def _work(change: MetricChange) -> str:

@@ -56,6 +56,8 @@ cuda: Any = SimpleNamespace(
     set_device=_entered,
     synchronize=lambda: None,
     mem_get_info=lambda gpu: (1 << 20 if WRONG == "full" else 64 << 30, 80 << 30),
-    get_device_properties=lambda gpu: SimpleNamespace(pci_domain_id=0, pci_bus_id=0x17 + gpu, pci_device_id=0),
+    get_device_properties=lambda gpu: SimpleNamespace(
+        pci_domain_id=0, pci_bus_id=0x17 + gpu * (WRONG != "parts"), pci_device_id=0
+    ),
     can_device_access_peer=lambda gpu, other: WRONG != "apart",
 )

@@ -1,10 +1,13 @@
 """GPUs are asked through the Python of the command's own environment; whatever that does costs a gap, and no more time
 than it is given."""
 
+import ast
 import time
+from pathlib import Path
 
 import pytest
 
+from fingerprint.canary import on_gpus
 from fingerprint.canary.measure import Serving, measured
 from tests.canary.conftest import Gpus
 
@@ -16,7 +19,7 @@ def test_each_gpu_does_each_work_by_the_environments_torch(gpus: Gpus) -> None:
     assert list(found) == [f"gpu/0000:{bus}:00.0/{work}" for bus in ("17", "18") for work in WORKS]
     copy, matmul = found["gpu/0000:17:00.0/copy"], found["gpu/0000:17:00.0/matmul"]
     assert (copy.unit, copy.better, copy.source) == ("GB/s", "higher", "canary 1, torch 0.0-standin")
-    assert 100 < copy.samples[0] < 2700, "256 MiB in 0.1 ms and what sleeping takes besides"
+    assert 1 < copy.samples[0] < 2700, "256 MiB in 0.1 ms and what sleeping takes besides"
     assert matmul.unit == "TFLOP/s"
     assert found["gpu/0000:18:00.0/launch"].better == "lower"
     assert all(len(metric.samples) >= 1 for metric in found.values())
@@ -65,6 +68,14 @@ def test_what_one_gpu_cannot_do_is_a_gap_of_that_work(gpus: Gpus, wrong: str, wo
     found = gpus(wrong)
     assert found[f"gpu/0000:17:00.0/{work}"].gap == why
     assert "gpu" not in found
+
+
+def test_parts_of_one_gpu_are_told_apart_by_number(gpus: Gpus) -> None:
+    assert list(gpus("parts")) == [f"gpu/{part}/{work}" for part in ("0", "1") for work in WORKS]
+
+
+def test_the_script_is_of_a_python_that_old_environments_have() -> None:
+    ast.parse(Path(on_gpus.__file__).read_text(), feature_version=(3, 8))
 
 
 def test_where_no_gpu_is_no_library_is_loaded(gpus: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:

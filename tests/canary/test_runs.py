@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fingerprint.runs.attached import BESIDE
 from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import cpu_cgroup, needs_root
 from tests.turned import standing
@@ -81,7 +84,8 @@ def test_beside_a_server_only_the_flag_counts_and_no_gpu_is_asked(fingerprint: C
         server.kill()
         server.wait()
     assert canary(fingerprint, "beside") == [name for name in NAMES if not name.endswith("gpu")]
-    assert "beside what served" in fingerprint("show", "beside").stdout
+    [note] = json.loads(fingerprint("show", "beside", "--format", "json").stdout)["notes"]
+    assert note == BESIDE
     assert metrics(fingerprint, "beside")["canary/before/cpu"]["source"].endswith(", beside a server")
 
 
@@ -104,6 +108,30 @@ def test_a_quota_slows_the_canary_as_it_slows_the_command(fingerprint: Cli) -> N
     assert first["facts"] == ["process/main/cgroup/cpu_max"]
     assert "canary/cpu" in [evidence["fact"] for evidence in first["evidence"]]
     assert not any(metric["name"].startswith("canary/") for metric in diff["metrics"])
+
+
+@contextmanager
+def hogs(cpu: int, count: int) -> Iterator[None]:
+    argv = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"]
+    running = [subprocess.Popen(argv) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for hog in running:
+            hog.kill()
+            hog.wait()
+
+
+@pytest.mark.long
+def test_others_on_its_cpu_slow_the_canary_as_they_slow_the_command(fingerprint: Cli) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    pinned = ("taskset", "-c", str(cpu))
+    with standing():
+        fingerprint("run", "--canary", "--name", "a", "--", sys.executable, "-c", WORK, before=pinned)
+        with hogs(cpu, 8):
+            fingerprint("run", "--canary", "--name", "b", "--", sys.executable, "-c", WORK, before=pinned)
+    says = fingerprint.diff("a", "b", status=None)["comparable"]["says"]
+    assert ": the host was slower" in says
 
 
 @pytest.mark.long

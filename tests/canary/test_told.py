@@ -1,10 +1,12 @@
 """What a diff says of the canary: the host, its GPUs, or only the command."""
 
+from msgspec.structs import replace
+
 from fingerprint.diff.known import probe_of
 from fingerprint.explain import Subject, explain
 from fingerprint.explain.contract import Diff, MetricChange
 from fingerprint.metrics import Better
-from fingerprint.runs.record import AnyRecord
+from fingerprint.runs.record import AnyRecord, Measured
 from probes.cpu import Cpu
 from probes.cpu.frequency import Policy
 from probes.kit.facts import Map
@@ -93,6 +95,19 @@ def test_samples_that_scatter_tell_nothing_apart() -> None:
     wild = [measured(f"canary/{end}/cpu", 5.0, 9.0, 6.0, 12.0, unit="us") for end in ("before", "after")]
     more = [measured(f"canary/{end}/cpu", 8.0, 11.0, 5.0, 10.0, unit="us") for end in ("before", "after")]
     assert said(explained(side("a", *wild), side("b", *more))).startswith("CPU work not told apart")
+
+
+def test_what_another_release_did_is_not_compared_and_that_is_said() -> None:
+    a, b = (
+        side(name, *ends(cpu=7), *_by(release, *ends(gpu_copy=speed)))
+        for name, release, speed in (("a", "torch 2.8", 3000), ("b", "torch 2.9", 1500))
+    )
+    told = said(explained(a, b))
+    assert "copies within a GPU not comparable: measured in two ways, torch 2.8 and torch 2.9" in told
+
+
+def _by(release: str, *records: AnyRecord) -> list[AnyRecord]:
+    return [replace(it, metric=replace(it.metric, source=release)) for it in records if isinstance(it, Measured)]
 
 
 def test_where_it_ran_in_one_alone_that_is_said() -> None:

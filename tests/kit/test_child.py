@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.kit import child as child_module
-from probes.kit.child import OUTPUT_CAP, output_of, reap
+from probes.kit.child import OUTPUT_CAP, Script, Told, output_of, reap, told_by
 from probes.kit.facts import Gap
 from tests.waiting import until
 
@@ -134,3 +134,28 @@ def test_reaping_never_waits_longer_than_told() -> None:
     finally:
         child.kill()
     assert reap(child, 5)
+
+
+# A script that is given its work.
+
+
+def test_a_script_reads_its_text_and_each_whole_line_is_kept() -> None:
+    told = told_by(Script(("sh", "-s", "x"), b"echo $1 $A\nprintf half", {"A": "1"}), 5)
+    assert told == Told((b"x 1",))
+
+
+def test_what_a_script_told_before_it_failed_stands() -> None:
+    told = told_by(Script(("sh",), b"echo one\necho why >&2\nexit 3"), 5)
+    assert told.lines == (b"one",)
+    assert gap(told.why) == ("failed", "sh: exited 3: why")
+
+
+def test_a_script_that_goes_on_is_killed_with_what_it_started() -> None:
+    told = told_by(Script(("sh",), b"sleep 60 & echo $! $$\nwait"), 0.3)
+    assert gap(told.why) == ("timed_out", "sh: no end within 0.3 s")
+    pids = [int(pid) for pid in told.lines[0].split()]
+    until(lambda: all(map(is_gone, pids)))
+
+
+def test_a_text_larger_than_a_pipe_that_nobody_reads_holds_up_nobody() -> None:
+    assert told_by(Script(("true",), b"x" * 300_000), 5) == Told(())
