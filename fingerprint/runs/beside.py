@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from fingerprint.runs.awaiting import Awaiting
-from fingerprint.runs.census import Areas, Census, Moments, Roots, Telling, Writing
+from fingerprint.runs.census import Answering, Areas, Census, Moments, Roots, Telling, Writing
 from fingerprint.runs.counts import Counts
 from fingerprint.runs.record import Measured, Process, Renamed
 from fingerprint.runs.recording import Recording
@@ -88,7 +88,7 @@ class Beside:
             self._recording.means.reader,
             Moments(Timetable(process_readings(), began), Timetable(looks(), began)),
             Writing(self._process, self._renamed, self._recording.trouble, self._served),
-            Telling(_is_passing, environment_of, _is_gone, _is_loading),
+            Telling(_is_passing, environment_of, _is_gone, _answering),
         )
 
     def _process(self, key: Key, reading: Reading) -> None:
@@ -150,11 +150,13 @@ def _is_called_python(name: object) -> bool:
     return known is not None and known.family == "python"
 
 
-def _is_loading(_key: Key, reading: Reading) -> bool:
+def _answering(_key: Key, reading: Reading) -> Answering:
     from probes.engine import Engine
 
     section = reading.section(Engine)
-    return section is not None and section.model == Gap("settling")
+    if section is None or section.version == section.model == Gap("settling"):
+        return "loads" if section else "is mute"
+    return "is mute" if isinstance(section.version, Gap) and isinstance(section.model, Gap) else "answers"
 
 
 def _is_gone(key: Key, reading: Reading) -> bool:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import Literal, NamedTuple
 
 from fingerprint.runs.readers import Reader, rest_of, soonest
 from fingerprint.runs.timetable import Timetable
@@ -14,10 +15,14 @@ TREE_SECONDS = 0.25
 MOST_UNANSWERED = 3  # a busy host may be late once
 READING_SECONDS = 3.0
 STARTED_SECONDS = 0.5  # a chain of programs that become one another is over by then
+LAST_SECONDS = 1.5  # for servers at the end of a run, of which each that answers does so within a second
 MOST_ENVIRONMENTS = 8  # of one run: a build makes one for each of its packages
 MOST = 256  # processes in one reading, in the tree's order; a build starts thousands
 _PROCESSES = f"more than {MOST} processes ran at once: the first of the tree were read, and no others"
 _ENVIRONMENTS = f"more than {MOST_ENVIRONMENTS} Python environments were at work: the first were read, and no others"
+
+
+Answering = Literal["answers", "loads", "is mute"]
 
 
 class Roots(NamedTuple):
@@ -52,13 +57,13 @@ class Areas(NamedTuple):
 
 class Telling(NamedTuple):
     """What a reading tells of its process. passing: that the program is known to become another. environment: which
-    one it runs in; None: in none. gone: of a reading of an environment, that its process had ended. loading: of one of
-    a server, that it does not serve yet."""
+    one it runs in; None: in none. gone: of a reading of an environment, that its process had ended. server: of one of a
+    server, whether it answered."""
 
     passing: Callable[[Key, Reading], bool] = lambda _key, _reading: False
     environment: Callable[[Key, Reading], Hashable] = lambda _key, _reading: None
     gone: Callable[[Key, Reading], bool] = lambda _key, _reading: False
-    loading: Callable[[Key, Reading], bool] = lambda _key, _reading: False
+    server: Callable[[Key, Reading], Answering] = lambda _key, _reading: "is mute"
 
 
 TELLING_NOTHING = Telling()
@@ -90,7 +95,8 @@ class Census:
     busy machine it may wait long for its turn. Only what differs from the last is written.
 
     The environment of a process is read once a reading of it counts, unless that of another process is the same; and
-    again when everything is. A server is asked when it is due and not before, again while it loads, and at the end.
+    again when everything is. A server is asked when it is due and not before, again while it loads, and at the
+    end where it answered before.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class Census:
         self._is_due = False
         self._servers_due = False
         self._loading: set[Key] = set()
+        self._answering: set[Key] = set()
         self._servers: dict[Key, Target] = {}
         self._environments_due: dict[Hashable, Target] = {}
         self._environments_begun: dict[Hashable, Target] = {}
@@ -164,12 +171,12 @@ class Census:
     def finish(self) -> None:
         """After the command's end: the reader is idle again. What its environment holds is still true."""
         self._take_rest()
-        if self._servers and self._of.alive():
-            self._ask(self._servers)
-            self._take_rest()
+        if self._answering and self._of.alive():
+            jobs = [Job(key.area, target) for key, target in self._servers.items() if key in self._answering]
+            self._take_rest(self._reader.begin(jobs, LAST_SECONDS))
 
-    def _take_rest(self) -> None:
-        for key, reading in rest_of(self._reader):
+    def _take_rest(self, finished: Sequence[tuple[Key, Reading]] = ()) -> None:
+        for key, reading in chain(finished, rest_of(self._reader)):
             if self._is_of_environment(key):
                 self._take_environment(key, reading)
             elif key.area in self._areas.serving:
@@ -197,16 +204,14 @@ class Census:
         self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
 
     def _begin_servers(self, now: float) -> None:
-        """Of the roots and of what stands below them as a server of its own."""
+        """Those that are called so; where none is, the roots may be some all the same."""
         self._servers_due = False
-        named = (Target(name, pid) for pid, name in self._names.items() if (told := engine_of(name)) and not told.part)
-        targets = dict.fromkeys((*self._roots, *named))
-        self._servers = {Key(area, target.name): target for target in targets for area in self._areas.serving}
-        self._take(self._ask(self._servers), now)
-
-    def _ask(self, servers: Mapping[Key, Target]) -> Sequence[tuple[Key, Reading]]:
-        jobs = [Job(key.area, target) for key, target in servers.items()]
-        return self._reader.begin(jobs, self._areas.serving_seconds * len(jobs))
+        named = [Target(name, pid) for pid, name in self._names.items() if (told := engine_of(name)) and not told.part]
+        self._servers = {
+            Key(area, target.name): target for target in named or self._roots for area in self._areas.serving
+        }
+        jobs = [Job(key.area, target) for key, target in self._servers.items()]
+        self._take(self._reader.begin(jobs, self._areas.serving_seconds * len(jobs)), now)
 
     def _targets(self, now: float) -> tuple[Target, ...]:
         """The trees, or what is known of them. At first sight there is no more than the command."""
@@ -267,8 +272,11 @@ class Census:
         self._loading.discard(key)
         if reading.outcome != "ok":
             return
-        if self._telling.loading(key, reading):
+        answering = self._telling.server(key, reading)
+        if answering == "loads":
             self._loading.add(key)
+        if answering == "answers":
+            self._answering.add(key)
         digest = reading.lasting.digest if reading.lasting else ""
         if self._written.get(key) != digest:
             self._written[key] = digest

@@ -5,7 +5,6 @@ SGLang 0.4.6 to 0.5.x   /server_info, before it /get_server_info: its ServerArgs
 vLLM 0.8 to 0.33        /version, /v1/models, /metrics; all of its configuration with VLLM_SERVER_DEV_MODE=1
 llama.cpp               /props; /metrics with --metrics. Not /slots, which may show prompts
 TensorRT-LLM            /version, /v1/models. Not /metrics: whoever reads it takes it from others
-TGI                     /info
 Triton                  /v2: its models are known by name only, and stand in files (model)
 """
 
@@ -222,22 +221,6 @@ def _first(models: Any, name: str) -> Any:
     return listed[0].get(name) if listed and isinstance(listed[0], dict) else None
 
 
-def of_tgi(ask: Asking) -> Facts:
-    return _told(ask.object("/info"), _tgi)
-
-
-def _tgi(it: Told) -> Facts:
-    names = ("max_concurrent_requests", "max_input_tokens", "max_total_tokens", "max_batch_total_tokens")
-    return {
-        "version": text(it.get("version")),
-        "model": text(it.get("model_id")),
-        "revision": text(it.get("model_sha"), UNSET),
-        "arguments": Map(arguments({name: it.get(name) for name in names})),
-        "context_length": number(it.get("max_total_tokens")),
-        "kv_tokens": number(it.get("max_batch_total_tokens")),
-    }
-
-
 def of_triton(ask: Asking) -> Facts:
     return _told(ask.object("/v2"), lambda it: {"version": text(it.get("version"))})
 
@@ -247,6 +230,5 @@ ASKED: Mapping[Engine, Callable[[Asking], Facts]] = {
     "vllm": of_vllm,
     "llama.cpp": of_llama_cpp,
     "tensorrt-llm": of_tensorrt_llm,
-    "tgi": of_tgi,
     "triton": of_triton,
 }

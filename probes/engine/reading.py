@@ -12,7 +12,7 @@ from probes.engine.engines import ASKED, without
 from probes.engine.sections import Engine
 from probes.kit.answering import answering
 from probes.kit.configured import File, configured
-from probes.kit.engines import HEADS, Part, part_of
+from probes.kit.engines import Part, part_of
 from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
@@ -30,7 +30,7 @@ def engine(host: Host, pid: int) -> Engine:
     part = then(host.arguments(pid), lambda argv: part_of(argv, _variables(host, pid)) or _NO_ENGINE)
     if isinstance(part, Gap):
         return Engine(**without(part))
-    if part.role not in HEADS or part.engine not in ASKED:
+    if part.role != "launcher" or part.engine not in ASKED:
         return Engine(**without(Gap("unsupported", f"nothing is known to be asked of {part.engine} {part.role}")))
     place = then(host.opened(pid, _SOCKET), lambda held: _place(host, pid, part, frozenset(held)))
     if isinstance(place, Gap):

@@ -51,29 +51,29 @@ class Engine(Section):
 
     version: Seen[str] = config(
         "The release that runs, whatever is installed beside it since it was started",
-        "SGLang /server_info; vLLM, TensorRT-LLM /version; llama.cpp /props; TGI /info; Triton /v2",
+        "SGLang /server_info; vLLM, TensorRT-LLM /version; llama.cpp /props; Triton /v2",
         follows=_RELEASE,
     )
     model: Seen[Text] = config(
         "Which model it serves, as it says",
-        "SGLang /server_info; vLLM, TensorRT-LLM /v1/models; llama.cpp /props; TGI /info",
+        "SGLang /server_info; vLLM, TensorRT-LLM /v1/models; llama.cpp /props",
         private=True,
         follows=_MADE,
     )
     revision: Seen[str] = config(
         "A branch of the hub moves: which state of it was loaded",
-        "SGLang /server_info; TGI /info: model_sha",
+        "SGLang /server_info",
         follows=_MADE,
     )
     arguments: Seen[Map[Seen[tuple[Text, ...]]]] = config(
         "What the engine made of its flags: an argument may be capped, renamed, overridden by another or by the model",
-        f"{_OWN_WORDS}, else vllm:cache_config_info of /metrics; llama.cpp /props; TGI /info",
+        f"{_OWN_WORDS}, else vllm:cache_config_info of /metrics; llama.cpp /props",
         private=True,
         follows=_GIVEN,
     )
     context_length: Seen[int] = config(
         "The longest sequence that one request may have; llama.cpp divides its cache among slots by it",
-        "vLLM /v1/models: max_model_len; llama.cpp /props: n_ctx of a slot; TGI /info",
+        "vLLM /v1/models: max_model_len; llama.cpp /props: n_ctx of a slot",
         "tokens",
         follows=_MADE,
     )
@@ -111,7 +111,7 @@ class Engine(Section):
     speculation: Speculation = Speculation()
     told: Seen[Document] = telemetry(
         "All else of its answer, for whoever wants to look",
-        "SGLang /server_info; vLLM /server_info; llama.cpp /props; TGI /info; Triton /v2",
+        "SGLang /server_info; vLLM /server_info; llama.cpp /props; Triton /v2",
         context=True,
     )
     metrics: Seen[tuple[str, ...]] = telemetry(

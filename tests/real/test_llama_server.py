@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import subprocess
+import time
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import Environment
 from tests.real.conftest import RELEASE, server_of
-from tests.real.llama import Llama, free_port, record, serving, told
+from tests.real.llama import ASKED, REQUESTS, Llama, asked, free_port, record, serving, told
 from tests.real.published import installed
 
 pytestmark = pytest.mark.long
@@ -212,6 +214,54 @@ def test_its_version_is_the_one_that_it_says(answers: Answers) -> None:
     build, commit = properties["build_info"].split("-", 1)
     assert build[0] == "b"
     assert libraries["libllama-common"]["version"] == commit
+
+
+def test_what_it_serves_with_is_what_it_answers(answers: Answers) -> None:
+    properties, _, fingerprint = answers
+    told = facts(fingerprint, "a", "engine/main")
+    assert told["version"] == properties["build_info"]
+    assert told["model"] == properties["model_path"]
+    assert told["context_length"] == properties["default_generation_settings"]["n_ctx"]
+    assert told["max_running_requests"] == properties["total_slots"]
+    assert items(told["arguments"]) == {"--parallel": [str(properties["total_slots"])]}
+
+
+def test_a_context_that_its_model_ends_is_found(fingerprint: Cli, llama: Llama) -> None:
+    port = free_port()
+    with serving(fingerprint, llama.command(port, *model(llama), "--ctx-size", "1000000", "-np", "2"), port):
+        fingerprint("attach", "--port", str(port), "--name", "a", "--for", "2s")
+        length = told(port, "/props")["default_generation_settings"]["n_ctx"]
+    [finding] = json.loads(fingerprint("show", "a", "--format", "json").stdout)["findings"]
+    assert finding["rule"] == "engine-argument-not-taken"
+    assert finding["says"] == (
+        f"main was started with --ctx-size 1000000, and serves with {length} for each of 2 slots."
+    )
+
+
+def test_what_it_counted_of_a_run_is_what_its_own_counters_grew_by(fingerprint: Cli, llama: Llama) -> None:
+    port = free_port()
+    with serving(fingerprint, llama.command(port, *model(llama), *USUAL, "--metrics"), port):
+        asked(port)  # before the run: not of it
+        fingerprint("begin", "--port", str(port), "--name", "a")
+        time.sleep(2)
+        before = counted(port)
+        asked(port)
+        after = counted(port)
+        fingerprint("end", "a")
+    metrics = json.loads(fingerprint("show", "a", "--format", "json").stdout)["metrics"]
+    tokens, seconds = (
+        after[name] - before[name] for name in ("tokens_predicted_total", "tokens_predicted_seconds_total")
+    )
+    assert tokens == REQUESTS * ASKED["n_predict"]
+    assert metrics["generation_tokens"]["samples"] == [tokens]
+    assert metrics["generation_throughput"]["samples"] == [pytest.approx(tokens / seconds)]
+
+
+def counted(port: int) -> Mapping[str, float]:
+    """Its own counters."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith("llamacpp:")]
+    return {name.removeprefix("llamacpp:"): float(value) for name, value in lines}
 
 
 def build_id(path: Path) -> str:

@@ -146,16 +146,12 @@ def test_a_llama_cpp_that_loads_is_told_as_one() -> None:
     assert it.model == it.context_length == Gap("settling")
 
 
-def test_tensorrt_llm_tgi_and_triton_tell_what_they_are() -> None:
+def test_tensorrt_llm_and_triton_tell_what_they_are() -> None:
     models = {"data": [{"id": "m"}]}
     trt = told(
         listens(("trtllm-serve", "m", "--port", str(PORT)), {"/version": {"version": "1.2.0"}, "/v1/models": models})
     )
     assert (trt.version, trt.model, trt.arguments) == ("1.2.0", "m", Gap("not_observable"))
-    info = {"model_id": "m", "model_sha": "abc", "max_total_tokens": 4096, "max_input_tokens": 4095, "version": "3.3"}
-    tgi = told(listens(("text-generation-launcher", "--port", str(PORT)), {"/info": info}))
-    assert (tgi.version, tgi.revision, tgi.context_length) == ("3.3", "abc", 4096)
-    assert arguments(tgi) == {"--max-input-tokens": ("4095",), "--max-total-tokens": ("4096",)}
     triton = told(listens(("tritonserver", "--http-port", str(PORT)), {"/v2": {"name": "triton", "version": "2.60"}}))
     assert triton.version == "2.60"
 
@@ -216,6 +212,7 @@ def test_a_port_that_a_variable_tells() -> None:
     [
         (("python", "train.py"), "absent", "no server"),
         (("sglang::scheduler_TP0",), "unsupported", "sglang scheduler"),
+        (("sglang-router", "--port", "30000"), "unsupported", "sglang router"),
         (("ollama", "serve"), "unsupported", "ollama"),
     ],
 )
