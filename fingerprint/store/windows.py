@@ -5,7 +5,8 @@
     02:00..03:00   yesterday..   ..-1h           from one to the other; without an end until now
 
 A clock time that ends a span is the first one after its beginning, so that 23:00..02:00 goes past midnight. All are of
-this process's time zone, but for a date and time with Z or an offset.
+this process's time zone, but for a date and time with Z or an offset. When clocks are set back, a clock time is there
+twice that day; when they are set forward, not at all: as an end it is as much later as they were set forward.
 """
 
 import re
@@ -99,7 +100,7 @@ def _when(text: str, now: int) -> Span:
     if ago := _AGO.fullmatch(text):
         return _moment(now - int(ago[1]) * _UNITS[ago[2]] * SECOND)
     if _CLOCK.fullmatch(text):
-        return _moment(max(at for at in _around(text, now) if at <= now))
+        return _moment(max(at for at in _around(text, now) if at <= now and _shows(at, text)))
     if _DATE.fullmatch(text):
         return _day(date.fromisoformat(text))
     if _DATE_AND_TIME.fullmatch(text):
@@ -114,10 +115,21 @@ def _end(text: str, begin: Span, now: int) -> Span:
 
 
 def _around(clock: str, at: int) -> list[int]:
-    """That time of the day before, of that day and of the day after."""
-    hour, minute, second = (int(part) for part in (*clock.split(":"), "0")[:3])
+    """That time of two days before, of that day and of the day after."""
+    hour, minute, second = _parts(clock)
     today = _local(at).replace(hour=hour, minute=minute, second=second, microsecond=0, fold=0)
-    return [_ns(today + timedelta(days=days)) for days in (-1, 0, 1)]
+    first = [_ns(today + timedelta(days=days)) for days in (-2, -1, 0, 1)]
+    again = (_ns((today + timedelta(days=days)).replace(fold=1)) for days in (-2, -1, 0, 1))
+    return [*first, *(each for each in again if _shows(each, clock))]
+
+
+def _shows(at: int, clock: str) -> bool:
+    local = _local(at)
+    return [local.hour, local.minute, local.second] == _parts(clock)
+
+
+def _parts(clock: str) -> list[int]:
+    return [int(part) for part in (*clock.split(":"), "0")[:3]]
 
 
 def _day(day: date) -> Span:

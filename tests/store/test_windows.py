@@ -99,6 +99,29 @@ def test_a_day_is_as_long_as_its_clocks_made_it(zone: Callable[[str], None]) -> 
     assert span("2026-01-15T00:00Z", noon).since == 1_768_435_200 * SECOND
 
 
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize(
+    ("text", "now", "since", "until"),
+    [  # in Berlin 02:30 was there twice on 2026-10-25, and not on 2026-03-29
+        ("02:30", "2026-10-25T02:40+02:00", "2026-10-25T02:30+02:00", ""),
+        ("02:30", "2026-10-25T02:10+01:00", "2026-10-25T02:30+02:00", ""),
+        ("02:30", "2026-10-25T12:00", "2026-10-25T02:30+01:00", ""),
+        ("02:30", "2026-10-26T01:00", "2026-10-25T02:30+01:00", ""),
+        ("02:00..03:00", "2026-10-25T12:00", "2026-10-25T02:00+01:00", "2026-10-25T03:00"),
+        ("01:00..03:00", "2026-10-25T12:00", "2026-10-25T01:00", "2026-10-25T03:00"),
+        ("02:40..02:10", "2026-10-25T02:50+02:00", "2026-10-25T02:40+02:00", "2026-10-25T02:10+01:00"),
+        ("02:30", "2026-03-29T12:00", "2026-03-28T02:30", ""),
+        ("02:30", "2026-03-30T01:00", "2026-03-28T02:30", ""),
+        ("01:00..02:30", "2026-03-29T12:00", "2026-03-29T01:00", "2026-03-29T03:30"),
+        ("01:30..03:00", "2026-03-29T12:00", "2026-03-29T01:30", "2026-03-29T03:00"),
+    ],
+)
+def test_a_clock_time_that_is_there_twice_is_the_last_one_and_one_that_is_not_is_of_another_day(
+    text: str, now: str, since: str, until: str
+) -> None:
+    assert span(text, at(now)) == Span(at(since), at(until or since))
+
+
 January = st.integers(1_767_657_600, 1_769_644_800).map(lambda it: it * SECOND)  # no zone changes its clocks then
 Clock = st.tuples(st.integers(0, 23), st.integers(0, 59)).map(lambda it: f"{it[0]:02}:{it[1]:02}")
 
