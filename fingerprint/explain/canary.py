@@ -60,13 +60,14 @@ def _end(run: Run, end: str) -> Run:
 
 
 def _unless_mingled(change: MetricChange, a: Subject, b: Subject) -> MetricChange:
-    """Two ends of one run that lie as far apart as the runs do show that the host moves so by itself."""
+    """Ends of one side that lie as far apart as the sides do show that the host moves so by itself."""
     if change.verdict not in MOVED:
         return change
-    x, y = ([median(start.samples) for start in series_of(side.attempts, change.name).starts] for side in (a, b))
-    if max(x) < min(y) or max(y) < min(x):
+    x, y = ([log(median(start.samples)) for start in series_of(side.attempts, change.name).starts] for side in (a, b))
+    between = max(min(x) - max(y), min(y) - max(x))
+    if between > max(max(x) - min(x), max(y) - min(y)):
         return change
-    return replace(change, verdict="unassessed", says=f"{change.says}; but one end of a run lies among the other's")
+    return replace(change, verdict="unassessed", says=f"{change.says}; but the ends of one run lie as far apart")
 
 
 def told(a: Subject, b: Subject, canary: Sequence[MetricChange], metrics: Sequence[MetricChange]) -> str:

@@ -91,6 +91,14 @@ def test_a_host_that_changed_while_a_run_ran_is_said() -> None:
     assert "slower" not in told, "one end of b was as fast as a"
 
 
+def test_ends_of_one_run_that_lie_as_far_apart_as_the_runs_show_that_the_host_moves_by_itself() -> None:
+    a = side("a", *ends(cpu=7))
+    [mingled] = explained(a, side("b", *ends(1.3, 2.0, cpu=7))).canary
+    assert (mingled.verdict, mingled.says.endswith("but the ends of one run lie as far apart")) == ("unassessed", True)
+    [apart] = explained(a, side("b", *ends(1.8, 2.0, cpu=7))).canary
+    assert apart.verdict == "worse"
+
+
 def test_samples_that_scatter_tell_nothing_apart() -> None:
     wild = [measured(f"canary/{end}/cpu", 5.0, 9.0, 6.0, 12.0, unit="us") for end in ("before", "after")]
     more = [measured(f"canary/{end}/cpu", 8.0, 11.0, 5.0, 10.0, unit="us") for end in ("before", "after")]
