@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from probes.kit.facts import Gap
+
 _REGULAR, _TYPE = 0o100000, 0o170000  # inode(7)
 
 
@@ -33,6 +35,9 @@ class Space(msgspec.Struct, frozen=True):
     free: int
     files: int = 0
     files_free: int = 0
+
+
+OWNERS_ALONE = Gap("denied", "what of a file is in memory is told to its owner and to who may write it (mincore(2))")
 
 
 class Resident(msgspec.Struct, frozen=True):

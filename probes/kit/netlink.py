@@ -93,7 +93,7 @@ def attributes(raw: bytes) -> Attributes:
 
 def _asked(kind: int, flags: int, body: bytes) -> Iterator[bytes]:
     """The bodies of the messages that answer. Raises OSError as the kernel tells it."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE) as door:
+    with _door() as door:
         door.settimeout(SECONDS)
         door.send(struct.pack("=IHHII", 16 + len(body), kind, flags | _REQUEST, 1, 0) + body)
         for _ in range(MOST):
@@ -105,6 +105,16 @@ def _asked(kind: int, flags: int, body: bytes) -> Iterator[bytes]:
                 if not flags:
                     return
     raise OSError(errno.E2BIG, "more than it was to tell")
+
+
+def _door() -> socket.socket:
+    """Every kernel that has sockets has this family: where there is none, a sandbox withholds it."""
+    try:
+        return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
+    except OSError as error:
+        if error.errno != errno.EAFNOSUPPORT:
+            raise
+        raise OSError(errno.EPERM, "a sandbox withholds netlink, as RestrictAddressFamilies= of a unit does") from None
 
 
 def _messages(raw: bytes) -> Iterator[tuple[int, bytes]]:

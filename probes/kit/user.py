@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, TypeVar
 
+from probes.kit.answers import OWNERS_ALONE
 from probes.kit.beneath import followed
 from probes.kit.capabilities import OF_FILES, TO_SWITCH, effective, without
 from probes.kit.facts import Gap, Seen, seen_or, then
@@ -79,7 +80,7 @@ class AsUser(Host):
                 seen = super()._try(path, read, place)
         except OSError:  # an id that our user namespace lacks, or no right to take it
             return self._refused("nobody may read as user {} here")
-        if not isinstance(seen, Gap) or seen.code != "denied":
+        if not isinstance(seen, Gap) or seen.code != "denied" or seen.detail == OWNERS_ALONE.detail:
             return seen
         return self._refused("user {} may not read it" if _may_switch() else "nobody may read as user {} here")
 

@@ -84,12 +84,12 @@ class Reader:
     def _link(self, name: str, generation: Seen[int]) -> Seen[int]:
         """From the registers, or from the kernel where these are not for us."""
         if generation == r.DENIED:
-            return then(self._line(name), speed)
+            return _lacking(then(self._line(name), speed))
         return then(generation, lambda number: speed_of(number) if number else r.NO_LINK)
 
     def _lanes(self, name: str, field: r.Field) -> Seen[int]:
         width = r.of_link(self.registers, field)
-        lanes = self.number(name) if width == r.DENIED else width
+        lanes = _lacking(self.number(name)) if width == r.DENIED else width
         return then(lanes, lambda number: number if number not in (0, _UNKNOWN) else r.NO_LINK)
 
     def _aer(self) -> Aer:
@@ -108,6 +108,11 @@ class Reader:
 
     def bars(self) -> Seen[tuple[int, ...]]:
         return then(self.host.text(f"{self.folder}/resource"), _bars)
+
+
+def _lacking(seen: Seen[int]) -> Seen[int]:
+    """The kernel has files of a link for those functions alone that have the capability."""
+    return r.LACKS if isinstance(seen, Gap) and seen.code == "absent" else seen
 
 
 def speed(text: str) -> Seen[int]:

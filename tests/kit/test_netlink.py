@@ -1,7 +1,11 @@
 """What netlink tells of routing rules and of priorities."""
 
+import errno
+import os
+import socket
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +39,16 @@ def test_rules_are_counted_for_anybody() -> None:
 def test_a_card_without_priorities_says_so() -> None:
     assert Host().netlink("priorities", "lo") == Gap("unsupported")
     assert isinstance(Host().netlink("priorities", "nothing-of-ours"), Gap)
+
+
+def test_where_a_sandbox_withholds_netlink_it_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+
+    monkeypatch.setattr(socket, "socket", refused)
+    seen = Host().netlink("rules")
+    assert isinstance(seen, Gap)
+    assert (seen.code, "RestrictAddressFamilies=" in seen.detail) == ("denied", True)
 
 
 def test_priorities_that_pause_are_told_with_their_pauses() -> None:

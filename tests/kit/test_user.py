@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fingerprint.testing import Recorder, Replay
+from probes.kit.answers import Resident
 from probes.kit.facts import Gap
 from probes.kit.host import Host
 from probes.kit.user import User
@@ -55,6 +56,16 @@ def test_a_link_to_what_only_root_may_read_is_denied(name: str, folder: Path, th
     host, path = Host(), str(folder / "link")
     assert gap(READS[name](host.within(theirs), path)) == "denied"
     assert host.text(path) == "root:$6$hunter2:20228:0\n"
+
+
+def test_what_of_roots_file_is_in_memory_root_tells_of_what_he_may_open(folder: Path, theirs: int) -> None:
+    (folder / "weights").write_bytes(bytes(1 << 16))
+    host = Host()
+    seen = host.within(theirs).resident(str(folder / "weights"), 1 << 20)
+    assert isinstance(seen, Resident)
+    assert (seen.looked_at, seen.there) == (1 << 16, 1 << 16)
+    assert gap(host.within(theirs).resident(str(folder / "link"), 1 << 20)) == "denied"
+    assert (os.geteuid(), os.getegid()) == (0, 0)
 
 
 @pytest.fixture

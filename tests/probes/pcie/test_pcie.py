@@ -155,6 +155,16 @@ def test_the_kernels_files_tell_links_as_the_registers_do(tmp_path: Path) -> Non
         assert getattr(one, name) == getattr(other, name) != 0, name
 
 
+def test_a_function_without_a_link_is_told_alike_with_and_without_its_registers(tmp_path: Path) -> None:
+    octets = bytearray(space())
+    octets[0x61] = 0  # the list of capabilities ends before that of PCI Express
+    whole = Function(f"pci0000:96/{s.CARD}", NIC, config=bytes(octets))
+    for at, each in enumerate((whole, whole._replace(config=bytes(octets[:64])))):
+        server(tmp_path / str(at), each, without=(s.CARD,))
+        found = cards(read(Elsewhere(str(tmp_path / str(at)))))[s.CARD]
+        assert {code(getattr(found, name)) for name in KERNEL_WORDS} == {"unsupported"}
+
+
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
