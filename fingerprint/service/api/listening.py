@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from fingerprint.service.api.asked import Service
 
 REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
-"""For a whole request to arrive; between two of one connection; for an answer to be taken; for answers at the end."""
+"""For a whole request to arrive; between two of one connection; for some of an answer to be taken; for answers at the end."""
+LEAST_READ_BYTES = 4096
+"""Of a large answer, within UNREAD_SECONDS."""
 TICK_SECONDS = 0.5
 MOST_CONNECTIONS, MOST_HEADER_BYTES, BACKLOG = 256, 1 << 14, 128
 MOST_OPEN = 2 * MOST_CONNECTIONS
@@ -58,12 +60,13 @@ class Impatient(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        self._await_reading()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._unread:
             self._unread.cancel()
+            self._unread = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._hurry, self._unread):
@@ -82,7 +85,29 @@ class Impatient(H11Protocol):
 
     def _unless_asked(self) -> None:
         self._hurry = None
-        if not self._is_asked:
+        if self._is_asked:
+            return
+        if not self._unsent:
+            self.transport.abort()
+            return
+        if self._unread is None:
+            self._await_reading()
+        self._hasten()
+
+    @property
+    def _unsent(self) -> int:
+        """Bytes of answers that are made, and not taken yet."""
+        return int(self.transport.get_write_buffer_size())
+
+    def _await_reading(self) -> None:
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self._unless_read, self._unsent)
+
+    def _unless_read(self, before: int) -> None:
+        self._unread = None
+        left = self._unsent
+        if before - left >= LEAST_READ_BYTES:
+            self._await_reading()
+        elif left:
             self.transport.abort()
 
 

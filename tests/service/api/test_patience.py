@@ -130,6 +130,22 @@ def test_an_answer_that_nobody_reads_is_given_up(api: Api, monkeypatch: pytest.M
     assert api("GET", "/v1/version").status == 200
 
 
+def test_a_large_answer_that_is_taken_slowly_arrives_whole(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("REQUEST_SECONDS", "UNREAD_SECONDS"):
+        monkeypatch.setattr(listening, limit, 0.5)
+    with Store.open(api.service.path) as store:
+        store.add_events(msgspec.structs.replace(an_event(number), says="x" * 4000) for number in range(300))
+    whole = len(api("GET", "/v1/events?limit=1000").content)
+    with api.connected() as connection:
+        connection.sendall(b"GET /v1/events?limit=1000 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        taken, began = b"", time.monotonic()
+        while data := connection.recv(1 << 15):
+            taken += data
+            time.sleep(0.05)
+        assert time.monotonic() - began > 1
+    assert len(taken.partition(b"\r\n\r\n")[2]) == whole > 1_000_000
+
+
 def _gone(connection: socket.socket) -> bool:
     try:
         connection.send(b"x")
@@ -155,6 +171,15 @@ def test_events_come_as_they_happen_and_after_a_break_those_that_were_missed(api
         api.service.events.publish(second)
         api.service.events.publish(third)
         assert second.id.encode() not in _read_until(connection, third.id.encode())
+
+
+def test_an_event_of_a_far_future_was_not_missed_by_anybody(api: Api) -> None:
+    with api.connected() as connection:
+        connection.sendall(STREAM[:-2] + b"Last-Event-ID: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ\r\n\r\n")
+        until(lambda: api.service.events.listeners == 1)
+        api.service.events.publish(event := an_event(1))
+        assert _read_until(connection, event.id.encode())
+    assert api.servers.counts.failures == 0
 
 
 def _read_until(connection: socket.socket, text: bytes) -> bytes:

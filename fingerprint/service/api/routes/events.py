@@ -108,7 +108,7 @@ async def _within(woken: asyncio.Event, seconds: float) -> bool:
 def _missed(service: Service, kinds: Sequence[str], last: str) -> tuple[Event, ...]:
     """Those that were noticed later: an id begins with the ms in which it was made, and what is noticed lies some time
     back."""
-    since = max(0, made_at(last) - HOUR)
+    since = min(max(0, made_at(last) - HOUR), ALWAYS)
     kept = service.store().events(since=since, kinds=kinds, limit=MOST_MISSED)
     return tuple(sorted((event for event in kept if event.id > last), key=lambda event: event.id))
 
