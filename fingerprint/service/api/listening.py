@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fingerprint.service.api.asked import Service
 
 REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
-"""For a whole request to arrive; between two of one connection; for some of an answer to be taken; for answers at the end."""
+"""For a whole request to arrive; between two of one connection; for some of an answer to be taken; and at the end."""
 LEAST_READ_BYTES = 4096
 """Of a large answer, within UNREAD_SECONDS."""
 TICK_SECONDS = 0.5
