@@ -14,6 +14,7 @@ from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.explain.arithmetic.crowd import OfOneStream
     from fingerprint.explain.arithmetic.numbers import Number, Numbers
     from fingerprint.explain.arithmetic.quantities import Quantity
 
@@ -74,7 +75,8 @@ def command(
 
     RUN is one with speculation, BASELINE_RUN one without; of their metrics those count whose names tell what they are,
     as `accept_length`, `throughput`, `verify_ms`, `draft_ms`, `cycle_ms`, `decode_ms`, `tpot_ms`. What is given by an
-    option stands in place of what RUN measured. All of it holds of one stream: a run with more is refused.
+    option stands in place of what RUN measured. All of it holds of one stream: of a run with more it is reckoned for
+    each, where a log tells how many ran, and refused else.
     """
     from fingerprint.cli.invocation import Invocation
 
@@ -113,20 +115,32 @@ def _given(given: Mapping[str, float | None]) -> "Numbers":
 
 def _measured(invocation: "Invocation", run: str) -> "Numbers":
     """Raises Trouble where more than one stream was served."""
+    found = _of_one_stream(invocation, run)
+    if found.many:
+        raise Trouble(f"in {run}, {found.many}: that throughput is accept length / cycle holds of one stream alone")
+    return found.numbers
+
+
+def _of_one_stream(invocation: "Invocation", run: str) -> "OfOneStream":
     from fingerprint.comparing import subject
-    from fingerprint.explain.arithmetic.crowd import crowd
-    from fingerprint.explain.arithmetic.numbers import numbers_of
+    from fingerprint.explain.arithmetic.crowd import of_one_stream
     from fingerprint.explain.metrics import counted
 
-    side = subject(invocation.run(run))
-    if many := crowd(side.attempts[-1].workload):
-        raise Trouble(f"in {run}, {many}: that throughput is accept length / cycle holds of one stream alone")
-    return numbers_of(counted(side))
+    return of_one_stream(counted(subject(invocation.run(run))))
+
+
+def _check_alike(invocation: "Invocation", run: str, other: str) -> None:
+    """Speculation pays for few streams where it does not for many."""
+    one, two = (_of_one_stream(invocation, each) for each in (run, other))
+    if (one.each or two.each) and one.streams != two.streams:
+        raise Trouble(f"{run} served {one.streams} streams and {other} {two.streams}: both have to serve equally many")
 
 
 def _baseline(invocation: "Invocation", run: str | None, other: str | None, measured: "Numbers") -> "Number":
     from fingerprint.explain.arithmetic.pays import plain_rate, rate_of_other
 
+    if run and other:
+        _check_alike(invocation, run, other)
     whose = other or run
     found = rate_of_other(_measured(invocation, other), other) if other else plain_rate(measured)
     if found is None and whose is None:

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import isclose
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from fingerprint.metrics.written import Before, before, written
 from fingerprint.trouble import Trouble
 
 MOST = 1000  # metrics of a run
+_ROUNDED = 0.001
 
 
 class Output(NamedTuple):
@@ -72,7 +74,13 @@ def _wanted(candidate: Candidate) -> Wanted:
 def collect(expected: Sequence[Expected], output: Output) -> Found:
     """Raises for nothing that a file holds: what could not be read is among the troubles, and a metric whose name is
     known is there with its gap. Each metric has a name of its own."""
-    return _bounded(_distinct(joined(_one(one, output) for one in expected)))
+    return together(_one(one, output) for one in expected)
+
+
+def together(parts: Iterable[Found]) -> Found:
+    """What several files of one run tell, each metric by a name of its own."""
+    found = joined(parts)
+    return _bounded(_distinct(found._replace(metrics=_told_once(found.metrics))))
 
 
 def _one(expected: Expected, output: Output) -> Found:
@@ -113,6 +121,35 @@ def _renamed(found: Found, prefix: str) -> Found:
         return found
     names = [prefix] if len(found.metrics) == 1 else [f"{prefix}/{metric.name}" for metric in found.metrics]
     return found._replace(metrics=tuple(map(_named, found.metrics, names)))
+
+
+def _told_once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """A client may tell one thing in two files: statistics in one, in the other what they are of."""
+    kept: list[Metric] = []
+    places: dict[tuple[str, str, str], int] = {}
+    for metric in metrics:
+        at = places.setdefault((metric.name, metric.unit, metric.source), len(kept))
+        before = kept[at] if at < len(kept) else None
+        if before and _are_of(metric, before):
+            kept[at] = metric
+        elif before is None or not (_are_of(before, metric) or _is_alike(before, metric)):
+            kept.append(metric)
+    return tuple(kept)
+
+
+def _is_alike(one: Metric, other: Metric) -> bool:
+    return (one.samples, one.summary, one.gap) == (other.samples, other.summary, other.gap)
+
+
+def _are_of(samples: Metric, told: Metric) -> bool:
+    """Whether the statistics of one are those of the other's samples, as far as the mean shows it."""
+    mean = told.summary.mean if told.summary and not told.samples else None
+    if mean is None or not samples.samples:
+        return False
+    from statistics import fmean
+
+    own = samples.summary.mean if samples.summary else fmean(samples.samples)
+    return own is not None and isclose(own, mean, rel_tol=_ROUNDED)
 
 
 def _distinct(found: Found) -> Found:

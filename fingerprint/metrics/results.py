@@ -47,7 +47,7 @@ _CLIENTS: tuple[tuple[str, str], ...] = (
     ),
 )  # fmt: skip
 _ARTIFACTS = ("--artifact-dir", "--output-artifact-dir")
-_EXPORTS = ("profile_export_aiperf.json", "profile_export_genai_perf.json")
+_EXPORTS = ("profile_export_aiperf.json", "profile_export.jsonl", "profile_export_genai_perf.json")
 KNOWN = (
     "pyperf -o, --output and --append; hyperfine --export-json; --benchmark_out=; pytest --benchmark-json; sglang's "
     "--output-file and --result-filename; vllm's --result-dir with --result-filename, --output-json; guidellm "
@@ -105,7 +105,7 @@ def _exports(told: "dict[str, str]") -> Sequence[str]:
     if not profile:
         return _EXPORTS
     stem = profile.removesuffix(".json").removesuffix(".jsonl").removesuffix(".csv")
-    return (f"{stem}_genai_perf.json", f"{stem}_aiperf.json", f"{stem}.json")
+    return (f"{stem}_genai_perf.json", f"{stem}_aiperf.json", f"{stem}.json", f"{stem}.jsonl")
 
 
 def _told(argv: Sequence[str]) -> Iterator[tuple[str, str]]:

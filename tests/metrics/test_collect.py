@@ -55,6 +55,26 @@ def test_a_file_that_is_wanted_and_named_by_the_arguments_is_read_once() -> None
     assert {metric.name.partition("/")[0] for metric in found.metrics} == {"h"}
 
 
+def test_statistics_and_what_they_are_of_are_one_metric() -> None:
+    """aiperf writes both into its folder; the counts stand in both."""
+    script = """
+import json
+request = {"metadata": {"request_start_ns": 1}, "metrics": {"time_to_first_token": {"value": 0.0, "unit": "ms"}}}
+with open("profile_export.jsonl", "w") as lines:
+    for ttft in (30.0, 31.0, 41.0):
+        request["metrics"]["time_to_first_token"]["value"] = ttft
+        print(json.dumps(request), file=lines)
+ttft, count = {"unit": "ms", "avg": 34.0, "p99": 40.9}, {"unit": "requests", "avg": 3}
+told = {"time_to_first_token": ttft, "request_count": count}
+with open("profile_export_aiperf.json", "w") as file:
+    json.dump({**told, "aiperf_version": "0.3", "input_config": {"loadgen": {"concurrency": 1}}}, file)
+"""
+    found = run(["auto:profile_export_aiperf.json", "auto:profile_export.jsonl"], sys.executable, "-c", script)
+    told = {metric.name: metric.samples for metric in found.metrics}
+    assert told == {"ttft": (30.0, 31.0, 41.0), "completed_requests": (3.0,), "failed_requests": (0.0,)}
+    assert found.workload["aiperf/concurrency"] == 1
+
+
 def test_a_file_of_an_earlier_run_is_never_taken() -> None:
     shutil.copyfile(FILES / "hyperfine.json", "out.json")
     found = run(["auto:out.json", "x=json:out.json#results[0].mean"], "true")

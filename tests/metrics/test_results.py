@@ -39,10 +39,13 @@ from fingerprint.metrics.results import Candidate, result_files
         ("guidellm run --output kind=json,path=a.json", ["a.json"]),
         ("guidellm benchmark --target http://h", ["benchmarks.json"]),
         ("trtllm-bench --model m throughput --report_json a.json", ["a.json"]),
-        ("aiperf profile --artifact-dir d", ["d/profile_export_aiperf.json", "d/profile_export_genai_perf.json"]),
+        (
+            "aiperf profile --artifact-dir d",
+            [f"d/profile_export{end}" for end in ("_aiperf.json", ".jsonl", "_genai_perf.json")],
+        ),
         (
             "genai-perf profile --artifact-dir d --profile-export-file p.json",
-            ["d/p_genai_perf.json", "d/p_aiperf.json", "d/p.json"],
+            ["d/p_genai_perf.json", "d/p_aiperf.json", "d/p.json", "d/p.jsonl"],
         ),
         ("genai-perf profile -m m", ["-"]),
         ("/opt/llama.cpp/llama-bench -m m.gguf -o json", ["-"]),

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from fingerprint.explain.arithmetic.clash import contradictions
-from fingerprint.explain.arithmetic.crowd import crowd
-from fingerprint.explain.arithmetic.numbers import Numbers, numbers_of, parts_sum, tokens
+from fingerprint.explain.arithmetic.crowd import OfOneStream, of_one_stream
+from fingerprint.explain.arithmetic.numbers import Numbers, parts_sum, tokens
 from fingerprint.explain.arithmetic.pays import pays, plain_rate, rate_of_other
 from fingerprint.explain.arithmetic.rest import residuals
 from fingerprint.explain.arithmetic.splitting import factors
@@ -23,23 +23,25 @@ def arithmetic(a: Subject, b: Subject, metrics: Sequence[MetricChange]) -> Arith
     """
     if a.last is None or b.last is None or unlike_ends(a, b):
         return None
-    x, y = numbers_of(counted(a)), numbers_of(counted(b))
-    used = {name for side in (x, y) for number in side.values() for name in number.metrics}
+    x, y = of_one_stream(counted(a)), of_one_stream(counted(b))
+    used = {name for side in (x, y) for number in side.numbers.values() for name in number.metrics}
     if not used & {metric.name for metric in metrics}:
         return None
     moved = any(metric.name in used and (metric.verdict in MOVED or is_marked(metric)) for metric in metrics)
     found = _composed(a, b, x, y, moved)
     if found is None:
         return None
-    many = [f"{said} in {side.name}" for side in (a, b) if (said := crowd(side.last.workload if side.last else {}))]
+    many = [f"{of.many} in {side.name}" for side, of in ((a, x), (b, y)) if of.many]
     return _of_many(" and ".join(many)) if many else found
 
 
-def _composed(a: Subject, b: Subject, x: Numbers, y: Numbers, moved: bool) -> Arithmetic | None:
+def _composed(a: Subject, b: Subject, of_a: OfOneStream, of_b: OfOneStream, moved: bool) -> Arithmetic | None:
+    x, y, each = of_a.numbers, of_b.numbers, of_a.each or of_b.each
+    alike = not each or of_a.streams == of_b.streams  # speculation pays for few streams where it does not for many
     split, left = factors(x, y), residuals(x, y, (a.name, b.name))
     even = (
-        pays(x, plain_rate(x) or rate_of_other(y, b.name), "a", a.name),
-        pays(y, plain_rate(y) or rate_of_other(x, a.name), "b", b.name),
+        pays(x, plain_rate(x) or (rate_of_other(y, b.name) if alike else None), "a", a.name),
+        pays(y, plain_rate(y) or (rate_of_other(x, a.name) if alike else None), "b", b.name),
     )
     pay = tuple(each for each in even if each)
     clash = (*contradictions(x, "a", a.name), *contradictions(y, "b", b.name))
@@ -48,7 +50,7 @@ def _composed(a: Subject, b: Subject, x: Numbers, y: Numbers, moved: bool) -> Ar
     told = split if moved and not clash else ()
     says = (
         *(each.says for each in clash),
-        *_split_in_words(told),
+        *_split_in_words(told, "throughput of each stream" if each else "throughput"),
         *_even_in_words(pay),
         *_left_in_words([each.says for each in left if each.says and not _is_told(each, told)]),
     )
@@ -77,7 +79,7 @@ def _name(numbers: Numbers) -> str:
     return numbers["cycle"].name if "cycle" in numbers else "cycle"
 
 
-def _split_in_words(split: Sequence[Factor]) -> Iterator[str]:
+def _split_in_words(split: Sequence[Factor], what: str) -> Iterator[str]:
     """By the parts of the cycle where they are known; as factors where some work against others."""
     cycle_is_split = any(factor.part_of for factor in split)
     causes = [factor for factor in split if not (cycle_is_split and factor.name == "cycle")]
@@ -85,9 +87,9 @@ def _split_in_words(split: Sequence[Factor]) -> Iterator[str]:
     told.sort(key=lambda cause: -abs(cause[1]))
     whole = f"{prod(factor.times for factor in split if not factor.part_of):.2f}"
     if any(share < 0 for _, share in told):
-        yield f"throughput x {whole} = {', '.join(f'{factor.name} x {factor.times:.2f}' for factor, _ in told)}."
+        yield f"{what} x {whole} = {', '.join(f'{factor.name} x {factor.times:.2f}' for factor, _ in told)}."
     elif told:
-        yield f"Of throughput x {whole}: {', '.join(f'{factor.name} {100 * share:.0f} %' for factor, share in told)}."
+        yield f"Of {what} x {whole}: {', '.join(f'{factor.name} {100 * share:.0f} %' for factor, share in told)}."
 
 
 def _is_told(left: Residual, split: Sequence[Factor]) -> bool:

@@ -18,6 +18,7 @@ from fingerprint.statistics.series import settled
 _OF_A_CYCLE: tuple[Quantity, ...] = (
     "throughput", "plain throughput", "accept length", "cycle", "draft", "verify", "overhead", "decode",
 )  # fmt: skip
+_OF_A_STEP: tuple[Quantity, ...] = ("accept length", "cycle", "draft", "verify", "overhead", "decode")
 _TAIL = 0.05  # of the samples on each side, which a few odd ones may fill
 
 
@@ -88,6 +89,23 @@ def numbers_of(runs: Sequence[Run]) -> Numbers:
     Of several metrics that could be one quantity that counts which was measured with the most others of a cycle, for
     the identities hold of one measurement; none where that is the same.
     """
+    found = _candidates(runs)
+    ways = Counter(way for of, its in found.items() if of in _OF_A_CYCLE for way in {it.way for it in its})
+    taken = {quantity: _taken(candidates, ways) for quantity, candidates in found.items()}
+    return {quantity: number for quantity, number in taken.items() if number}
+
+
+def numbers_of_each(runs: Sequence[Run]) -> Numbers:
+    """What the attempts measured of each of several streams, all of it by what told the throughput of each, for all
+    others speak of all streams together. None where nothing did."""
+    found = _candidates(runs)
+    if len(each := found.get("stream throughput", ())) != 1:
+        return {}
+    own = {of: [it for it in its if it.way == each[0].way] for of, its in found.items() if of in _OF_A_STEP}
+    return {of: its[0].number for of, its in own.items() if len(its) == 1} | {"throughput": each[0].number}
+
+
+def _candidates(runs: Sequence[Run]) -> Mapping[Quantity, Sequence[_Candidate]]:
     metrics = {
         name: metric for run in runs for name, metric in run.metrics.items() if not metric.gap and not metric.peak
     }
@@ -96,9 +114,7 @@ def numbers_of(runs: Sequence[Run]) -> Numbers:
         if (of := known(name, metric.unit)) and (number := _number(of, name, runs)):
             candidate = _Candidate(of.order, metric.source.partition(",")[0], number)
             found.setdefault(of.quantity, []).append(candidate)
-    ways = Counter(way for of, its in found.items() if of in _OF_A_CYCLE for way in {it.way for it in its})
-    taken = {quantity: _taken(candidates, ways) for quantity, candidates in found.items()}
-    return {quantity: number for quantity, number in taken.items() if number}
+    return found
 
 
 def _taken(candidates: Sequence[_Candidate], ways: Mapping[str, int]) -> Number | None:

@@ -6,9 +6,20 @@ from typing import Literal, NamedTuple
 from fingerprint.metrics.naming import unit_of
 
 Quantity = Literal[
-    "throughput", "plain throughput", "accept length", "cycle", "draft", "verify", "overhead", "decode", "token", "ttft"
+    "throughput",
+    "plain throughput",
+    "accept length",
+    "cycle",
+    "draft",
+    "verify",
+    "overhead",
+    "decode",
+    "token",
+    "ttft",
+    "stream throughput",
 ]
-"""token: the time per output token, however it was made. decode: a step without speculation, which makes one."""
+"""token: the time per output token, however it was made. decode: a step without speculation, which makes one.
+stream throughput: of each of several streams that were served at once."""
 
 _NAMES: dict[Quantity, tuple[str, ...]] = {
     "throughput": (
@@ -30,9 +41,10 @@ _NAMES: dict[Quantity, tuple[str, ...]] = {
     "decode": ("decode", "decode_step", "plain_decode", "plain_decode_step"),
     "token": ("tpot", "time_per_output_token"),
     "ttft": ("ttft", "time_to_first_token"),
+    "stream throughput": ("throughput_per_stream",),
 }  # fmt: skip
 _BY_NAME = {name: quantity for quantity, names in _NAMES.items() for name in names}
-_RATES = ("throughput", "plain throughput")
+_RATES = ("throughput", "plain throughput", "stream throughput")
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _TOKENS = ("", "tok", "token", "tokens")
 _PER_SECOND = ("", *(f"{word}/s" for word in ("tok", "token", "tokens", "t")))

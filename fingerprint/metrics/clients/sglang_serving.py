@@ -1,11 +1,13 @@
 """Reads what sglang.bench_serving adds to --output-file, a line each, and what it prints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fingerprint.metrics.clients import serving, serving_text
 from fingerprint.metrics.clients.measured import found
 from fingerprint.metrics.found import Found
+from fingerprint.metrics.logs.settings import in_words
+from fingerprint.metrics.logs.sglang import SETTINGS
 
 CLIENT = "sglang-bench-serving"
 _OWN = {"mean_e2e_latency_ms", "median_e2e_latency_ms", "total_output_tokens_retokenized"}
@@ -20,7 +22,14 @@ def recognises(record: Any) -> bool:
 
 
 def read(records: Sequence[Mapping[str, Any]]) -> Found:
-    return found(CLIENT, (serving.benchmark(CLIENT, record) for record in records))
+    return found(CLIENT, (serving.benchmark(CLIENT, record) for record in records), _of_server(records))
+
+
+def _of_server(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the server answered to /server_info when the last of them was measured."""
+    info = records[-1].get("server_info") if records else None
+    if isinstance(info, dict) and (told := in_words(info, ("version", *SETTINGS))):
+        yield f"sglang says that it runs with {told}"
 
 
 def recognises_text(text: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.lines import Line, marked
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import Column, Table, size_class
+from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, size_class
 from fingerprint.metrics.source import Source
 
 CLIENT = "llama-cpp-log"
@@ -19,6 +19,7 @@ _AT_ONCE = 1000  # requests
 _STARTS = (b"build: ", b"build = ", b"loading model")
 _COLUMNS = (
     Column("generation_throughput", "tok/s", "higher"),
+    PER_STREAM,
     Column("prompt_throughput", "tok/s", "higher"),
     Column("acceptance_length", "tokens", "higher"),
     Column("draft_acceptance_rate", "", "higher"),
@@ -85,6 +86,7 @@ class _Request:
         return {
             "prompt_throughput": self.prompt.speed,
             "generation_throughput": speed,
+            PER_STREAM.name: speed if self.streams > 1 else None,
             "acceptance_length": length,
             "draft_acceptance_rate": self.accepted / self.drafted if self.drafted else None,
             "cycle_ms": step * length if step and length else None,

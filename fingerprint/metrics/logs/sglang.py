@@ -11,7 +11,7 @@ from collections import defaultdict
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.lines import Line, marked
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.source import Source
 
@@ -24,7 +24,7 @@ _RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9})\b")
 _PROMPTS = re.compile(rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9})\b(?:,[^#]*#running-req: (\d{1,9})\b)?")
 _WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
 _RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
-_NAMES = (
+SETTINGS = (
     "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "quantization", "kv_cache_dtype", "attention_backend",
     "decode_attention_backend", "prefill_attention_backend", "speculative_algorithm", "speculative_draft_model_path",
     "speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens", "mem_fraction_static",
@@ -34,6 +34,7 @@ _NAMES = (
 )  # fmt: skip
 _COLUMNS = (
     Column("gen_throughput", "tok/s", "higher"),
+    PER_STREAM,
     Column("accept_length", "tokens", "higher"),
     Column("accept_rate", "", "higher"),
     Column("cycle_ms", "ms", "lower"),
@@ -79,7 +80,7 @@ class _Rank:
 
 class _Log:
     def __init__(self) -> None:
-        self.starts = Starts("sglang", _NAMES)
+        self.starts = Starts("sglang", SETTINGS)
         self._forget()
 
     def _forget(self) -> None:
@@ -207,6 +208,7 @@ def _values(line: Line, running: float) -> dict[str, float | None]:
     graph = line.word(b" graph: ") or line.word(b"cuda graph: ")
     return {
         "gen_throughput": speed,
+        PER_STREAM.name: per_stream(speed, running),
         "accept_length": accepted,
         "accept_rate": line.number(b"accept rate: "),
         "cycle_ms": step if accepted else None,

@@ -35,6 +35,15 @@ class Column(NamedTuple):
     better: Better
 
 
+PER_STREAM = Column("throughput_per_stream", "tok/s", "higher")
+"""What each of several requests at once got: of one alone it is the throughput."""
+
+
+def per_stream(throughput: float | None, requests: float) -> float | None:
+    """Of one reading: both differ from line to line."""
+    return throughput / requests if throughput and requests > 1 else None
+
+
 class Row(NamedTuple):
     number: int
     values: dict[str, float]

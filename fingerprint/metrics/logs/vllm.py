@@ -12,7 +12,7 @@ from collections import defaultdict
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.lines import Line, marked
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.source import Source
 
@@ -29,6 +29,7 @@ _NAMES = (
 )  # fmt: skip
 _COLUMNS = (
     Column("generation_throughput", "tok/s", "higher"),
+    PER_STREAM,
     Column("prompt_throughput", "tok/s", "higher"),
     Column("cycle_ms", "ms", "lower"),
     Column("decode_step_ms", "ms", "lower"),
@@ -37,6 +38,8 @@ _COLUMNS = (
     Column("kv_cache_usage", "%", "unknown"),
     Column("prefix_cache_hit_rate", "%", "unknown"),
 )
+# lmdeploy/metrics/loggers.py: what is between its name and the words is `DP: 0, `.
+_LMDEPLOY = re.compile(rb"\blmdeploy\b|\bDP: \d+, $")
 _POSITIONS = 16  # of a draft
 _SHARE = re.compile(rb" ?\d(?:\.\d{1,9})?")
 _SPECULATED = (
@@ -119,6 +122,11 @@ class _Log:
             self._forget()
 
     def _engine(self, line: Line, counts: bool) -> None:
+        if _LMDEPLOY.search(line.text, 0, line.of):
+            raise NothingRead(
+                "it is LMDeploy's log, which has vLLM's words for what it counts otherwise, and it is not read; for a "
+                "value of it say regex:PATTERN"
+            )
         engine, running = line.word(b"Engine "), line.number(b"Running: ")
         speed, prompts = line.number(b"Avg generation throughput: "), line.number(_ENGINE)
         self._engine_before, before = engine, self._steps.pop(engine, None)
@@ -210,6 +218,7 @@ class _Log:
 def _values(line: Line, running: float, speed: float) -> dict[str, float | None]:
     return {
         "generation_throughput": speed,
+        PER_STREAM.name: per_stream(speed, running),
         "prompt_throughput": line.number(_ENGINE) or None,
         "running_requests": running,
         "waiting_requests": line.number(b"Waiting: ") if b"Waiting: " in line.text else line.number(b"Pending: "),

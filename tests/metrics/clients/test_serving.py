@@ -144,6 +144,18 @@ def test_without_a_limit_of_concurrency_more_than_one_stream_is_served(told: Fou
     assert crowd(told.workload).endswith("/max_concurrency is inf")
 
 
+def test_what_the_server_said_of_itself_is_told_without_its_secrets() -> None:
+    info = {
+        "model_path": "org/model",
+        "tp_size": 8,
+        "api_key": "s3cret",
+        "version": "0.5.3",
+        "disable_radix_cache": False,
+    }
+    found = of_json({**SGLANG_LINE, "server_info": info})
+    assert found.remarks == ("sglang says that it runs with version 0.5.3, model_path org/model, tp_size 8",)
+
+
 def test_what_vllm_saves() -> None:
     found = of_json(VLLM_FILE)
     assert values(found) == {

@@ -84,6 +84,13 @@ def test_what_was_drafted_gives_accept_length_and_cycle(line: str, length: float
     assert "decode_step_ms" not in metrics(found)
 
 
+def test_of_requests_that_ran_beside_each_other_the_speed_is_that_of_each() -> None:
+    both = [launched(2), launched(3), *timings(2, (10, 5), (200, 10)), *timings(3, (10, 5), (400, 10))]
+    found = read(*START, *both)
+    assert found.workload["llama.cpp/streams"] == 2
+    assert samples(found, "throughput_per_stream") == samples(found, "generation_throughput")
+
+
 def test_requests_that_ran_beside_each_other_are_no_samples_of_one_alone() -> None:
     alone = [launched(1), *timings(1, (10, 5), (100, 10)), released(1)]
     both = [

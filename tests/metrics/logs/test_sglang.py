@@ -27,6 +27,7 @@ def test_lines_of_two_requests_at_once_are_read_by_column() -> None:
     found = read(line.format(5, 276, 2.63, 0.11, 28.93), line.format(12, 464, 2.3, 0.09, 25.84))
     assert {name: metric.samples for name, metric in metrics(found).items()} == {
         "gen_throughput": (25.84,),
+        "throughput_per_stream": (12.92,),
         "accept_length": (2.3,),
         "accept_rate": (0.09,),
         "cycle_ms": (pytest.approx(1000 * 2 * 2.3 / 25.84),),

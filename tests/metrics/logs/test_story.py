@@ -70,12 +70,33 @@ def test_a_log_without_speculation_gives_the_break_even() -> None:
     assert even.margin < -0.2
 
 
-def test_of_many_streams_nothing_is_reckoned_and_their_cycle_is_compared() -> None:
-    many = [line.replace("#running-req: 1,", "#running-req: 8,") for line in THURSDAY]
-    slower = [line.replace("#running-req: 1,", "#running-req: 8,") for line in FRIDAY]
-    assert "nothing is reckoned" in told(many, slower).says[0]
-    verdicts = {metric.name: metric.verdict for metric in explained(side("A", many), side("B", slower)).metrics}
-    assert verdicts["cycle_ms"] == "worse"
+def of_eight(lines: list[str]) -> list[str]:
+    return [line.replace("#running-req: 1,", "#running-req: 8,") for line in lines]
+
+
+def test_of_many_streams_it_is_reckoned_for_each() -> None:
+    found = told(of_eight(THURSDAY), of_eight(FRIDAY))
+    assert shares(found) == {"accept_length": 0.0, "cycle": 1.0}
+    assert found.says[0].startswith("Of throughput of each stream x 0.64: cycle_ms 100 %")
+    assert found.contradictions == ()
+    assert shares(told(of_eight(THURSDAY), of_eight(OTHER_TEXTS))) == {"accept_length": 1.0, "cycle": 0.0}
+    (even,) = told(of_eight(PLAIN), of_eight(FRIDAY)).break_even
+    assert even.accept_length == pytest.approx(82 * 2 / 60, rel=0.03)
+
+
+def test_beside_many_streams_a_client_s_numbers_are_those_of_all_and_left_out() -> None:
+    client = [
+        Measured(2, Metric("output_throughput", "tok/s", "higher", (50.0,), "sglang-bench-serving, output_throughput")),
+        Measured(2, Metric("tpot", "ms", "lower", (190.0,), "sglang-bench-serving, tpot")),
+    ]
+    found = told(of_eight(THURSDAY), of_eight(FRIDAY), *client)
+    assert {name for name in ("output_throughput", "tpot") if any(name in it for it in found.identities)} == set()
+    assert found.contradictions == ()
+
+
+def test_a_run_that_served_fewer_streams_gives_no_break_even() -> None:
+    found = told(PLAIN, of_eight(FRIDAY))
+    assert found.break_even == ()
 
 
 def test_beside_the_result_of_a_client_the_log_tells_the_cycle() -> None:

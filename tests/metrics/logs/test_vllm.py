@@ -2,8 +2,9 @@
 
 import pytest
 
+from fingerprint.metrics import formats
 from fingerprint.metrics.found import NothingRead
-from tests.metrics.logs.texts import drafts, engine, metrics, read, samples, size_of
+from tests.metrics.logs.texts import drafts, engine, metrics, read, samples, size_of, source
 
 _V1 = (
     "INFO 10-14 19:{} [loggers.py:127] Engine 000: Avg prompt throughput: {} tokens/s, Avg generation throughput: "
@@ -31,6 +32,7 @@ def test_lines_of_an_engine_are_read_by_column() -> None:
     )
     assert {name: metric.samples for name, metric in metrics(found).items()} == {
         "generation_throughput": (247.2, 289.8),
+        "throughput_per_stream": (247.2 / 29, 289.8 / 26),
         "prompt_throughput": (838.3, 207.4),
         "running_requests": (29.0, 26.0),
         "waiting_requests": (2.0, 1.0),
@@ -158,3 +160,13 @@ def test_several_lines_of_one_start_are_one_start() -> None:
 
 def test_too_few_lines_of_a_busy_engine_are_a_gap_that_says_why() -> None:
     assert metrics(read(engine(3.0)))["generation_throughput"].gap.startswith("none of the 1 lines in which the engine")
+
+
+@pytest.mark.parametrize("reader", ["auto", "vllm-log"])
+def test_lmdeploy_has_its_words_and_is_refused(reader: str) -> None:
+    line = (
+        "2026-03-02 10:11:12,345 - lmdeploy - INFO - loggers.py:70 - DP: 0, Avg prompt throughput: 1.0 tokens/s, "
+        "Avg generation throughput: 88.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 3.1%, "
+    )
+    with pytest.raises(NothingRead, match=r"server\.log: it is LMDeploy's log"):
+        formats.read(source(line, line), reader)
