@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import expm1, inf, log
 from statistics import median
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -36,16 +37,28 @@ AS_FAST = "as fast"
 TIGHT = log(1.25)
 GPU = f"{PREFIX}gpu/"
 _SHARED = frozenset(("cgroup", "affinity"))
-"""What a command's process has of what the canary's has as well: both are started in the same place."""
+"""What a command's process has in common with the canary's: both are started in the same place."""
 
 
-def canary_changes(a: Subject, b: Subject, history: Iterable[Run]) -> tuple[MetricChange, ...]:
-    """Of each work, each end of a run taken for a start of it; none where the canary ran in neither."""
-    if not any(is_canary(name) for run in (*a.attempts, *b.attempts) for name in run.metrics):
-        return ()
+class Canary(NamedTuple):
+    """changes: of each work. started: whether both runs started their command, where the canary was started too."""
+
+    changes: tuple[MetricChange, ...] = ()
+    started: bool = True
+
+
+SILENT = Canary()
+
+
+def canary(a: Subject, b: Subject, history: Iterable[Run]) -> Canary:
+    """Each end of a run taken for a start of it; no changes where the canary ran in neither."""
+    runs = (*a.attempts, *b.attempts)
+    if not any(is_canary(name) for run in runs for name in run.metrics):
+        return SILENT
     x, y = (replace(side, attempts=_ends(side.attempts)) for side in (a, b))
     found = metric_changes(x, y, _ends(history), canary=True)
-    return tuple(_unless_mingled(change, x, y) for change in found)
+    changes = tuple(_unless_mingled(change, x, y) for change in found)
+    return Canary(changes, not any(run.opened.attached for run in runs))
 
 
 def _ends(runs: Iterable[Run]) -> tuple[Run, ...]:
@@ -183,14 +196,13 @@ def _moved_within(run: Run, work: str) -> bool:
     return assess(before, after, better or "unknown").verdict in MOVED
 
 
-def felt(
-    change: Folded, rules: Sequence[Rule], canary: Sequence[MetricChange], harmed: str = ""
-) -> tuple[Evidence, ...]:
+def felt(change: Folded, rules: Sequence[Rule], canary: Canary, harmed: str = "") -> tuple[Evidence, ...]:
     """That work of the canary's, which waits for what the rule that knows it best moves, was slower in the worse run
     as well. That it was not says nothing: it is one thread, on a host that does little else."""
-    if not rules or (change.first.key.target and not _SHARED & {*change.first.names}):
+    is_shared = canary.started and bool(_SHARED & {*change.first.names})
+    if not rules or (change.first.key.target and not is_shared):
         return ()
-    waits = [it for it in canary if resources_of_metric(it.name) & {*rules[0].moves}]
+    waits = [it for it in canary.changes if resources_of_metric(it.name) & {*rules[0].moves}]
     return tuple(
         _evidence(it) for it in waits if it.verdict in MOVED and harmed in ("", "b" if it.verdict == "worse" else "a")
     )

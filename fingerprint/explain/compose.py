@@ -11,7 +11,7 @@ from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
-from fingerprint.explain.canary import canary_changes
+from fingerprint.explain.canary import Canary, canary
 from fingerprint.explain.canary import told as told_by_canary
 from fingerprint.explain.circumstances import circumstances
 from fingerprint.explain.clocks import apart_from_waiting
@@ -70,7 +70,7 @@ def explain(
     every = (*seen, *observed(x, under_keys_of_a(y, devices), known))
     resets = reset({**x, **a.state.samples}, {**y, **b.state.samples})
     counters = tuple(grew(every, known)), tuple(was_reset(resets, known))
-    found = _Found(every, *counters, apart, own_noise(noise, apart), canary_changes(a, b, history))
+    found = _Found(every, *counters, apart, own_noise(noise, apart), canary(a, b, history))
     return _answers(a, b, found, metric_changes(a, b, history, metric), known)
 
 
@@ -94,7 +94,7 @@ class _Found(NamedTuple):
     reset: tuple[ChangedFact, ...]
     apart: Told
     own: OwnNoise | None
-    canary: tuple[MetricChange, ...]
+    canary: Canary
 
 
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
@@ -107,7 +107,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     suspects = with_evidence(suspects, findings, a, b)
     ranks = {suspect.facts[0]: suspect.rank for suspect in suspects}
     told = (*(changed_fact(folded, ranks) for folded in (*changes.changes, *found.grown)), *found.reset)
-    same = comparable(a, b, changes, told_by_canary(a, b, found.canary, metrics))
+    same = comparable(a, b, changes, told_by_canary(a, b, found.canary.changes, metrics))
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
@@ -122,7 +122,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         comparable=same,
         pairing=tuple(Pair(a=pair.a, b=pair.b, how=pair.how) for pair in changes.pairing),
         metrics=metrics,
-        canary=found.canary,
+        canary=found.canary.changes,
         arithmetic=arithmetic(a, b, metrics),
         suspects=suspects,
         findings=findings,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
-from fingerprint.explain.canary import felt
+from fingerprint.explain.canary import SILENT, Canary, felt
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
@@ -61,7 +61,7 @@ def rank(
     metrics: Sequence[MetricChange] = (),
     around: Circumstances = UNKNOWN,
     as_read: AsRead = NOTHING,
-    canary: Sequence[MetricChange] = (),
+    canary: Canary = SILENT,
 ) -> tuple[Ranked, ...]:
     """as_read: what processes have in place of what is there now.
 
@@ -88,7 +88,7 @@ class _About(NamedTuple):
     around: Circumstances
     stream: Mapping[str, str]
     as_read: AsRead
-    canary: Sequence[MetricChange]
+    canary: Canary
 
     @property
     def ended(self) -> bool:

@@ -6,10 +6,11 @@ from fingerprint.diff.known import probe_of
 from fingerprint.explain import Subject, explain
 from fingerprint.explain.contract import Diff, MetricChange
 from fingerprint.metrics import Better
-from fingerprint.runs.record import AnyRecord, Measured
+from fingerprint.runs.record import AnyRecord, Attached, Measured
 from probes.cpu import Cpu
 from probes.cpu.frequency import Policy
 from probes.kit.facts import Map
+from probes.process.sections import Cgroup, Process
 from tests.explain.subjects import explained, subject
 from tests.runs.recorded import measured
 
@@ -145,6 +146,18 @@ def test_work_that_waits_for_the_same_supports_a_suspect_of_the_host() -> None:
     assert evidence(same) == []
     assert same.suspects[0].against == slower.suspects[0].against, "that it was not slower says nothing"
     assert slower.suspects[0].score > same.suspects[0].score
+
+
+def test_a_quota_of_the_command_is_the_canarys_as_well_and_that_of_a_server_is_not() -> None:
+    quotas = [Process(cgroup=Cgroup(cpu_max=text)) for text in ("max", "15000 100000")]
+    for attached, expected in ((), ["canary/cpu"]), ((Attached("main", 7, 1),), []):
+        a, b = (
+            subject(name, None, quota, *ends(cpu=cpu), step(*times), attached=attached)
+            for name, quota, cpu, times in (("a", quotas[0], 7, FAST), ("b", quotas[1], 14, SLOW))
+        )
+        diff = _suspects(a, b)
+        assert diff.suspects[0].facts == ("process/main/cgroup/cpu_max",)
+        assert evidence(diff) == expected
 
 
 def test_work_that_was_faster_is_no_evidence_of_what_made_slower() -> None:
