@@ -1,4 +1,5 @@
-"""Findings: what one run alone shows to be odd in the processes of its server, without another to compare it with."""
+"""Findings: what one run alone shows to be odd in the processes of its server and between its GPUs, without another to
+compare it with."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
@@ -8,11 +9,12 @@ from fingerprint.runs.effective import Effective
 
 __all__ = ["Finding", "SectionOf", "findings", "one_sided"]
 
+OF_THE_HOST = frozenset({"gpu", "pcie"})
 Look = Callable[[State], Iterator[Finding]]
 
 
 def findings(effective: Effective, section_of: SectionOf) -> tuple[Finding, ...]:
-    """Of the processes and environments that were read; of a host alone there are none."""
+    """Of the processes and environments that were read, and of GPUs."""
     return _of(effective, section_of, _read(effective))
 
 
@@ -25,10 +27,10 @@ def one_sided(a: Effective, b: Effective, section_of: SectionOf) -> tuple[tuple[
 
 
 def _read(effective: Effective) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """By area and target, what tells whether two sections are the same; of processes and environments."""
+    """By area and target, what tells whether two sections are the same."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for key, standing in effective.sections.items():
-        if key.target:
+        if key.target or key.area in OF_THE_HOST:
             found.setdefault(key.area, {})[key.target] = standing.parts
     return found
 
@@ -63,6 +65,10 @@ def _looks(read: Collection[str]) -> Iterator[Look]:
         from fingerprint.findings import collectives
 
         yield collectives.of_nccl
+    if not OF_THE_HOST.isdisjoint(read):
+        from fingerprint.findings import distances
+
+        yield distances.of_buses
     if "engine" in read:
         from fingerprint.findings import arguments
 

@@ -19,6 +19,7 @@ Rule = Literal[
     "library-mapped-twice",
     "package-deprecated",
     "nccl-setting-not-taken",
+    "distance-told-otherwise",  # of two GPUs, by the bus and by NVML
     "engine-argument-not-taken",  # the server says itself that it serves by another value
 ]
 NAMED = 4
@@ -30,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     rule    what was looked for
     about   the variable, limit, library or package; two runs show the same thing where rule and about are the same
     facts   paths of what shows it
-    values  by target; {"gap": code} or {"redacted": true} where it is no value
+    values  by target, or by who tells it; {"gap": code} or {"redacted": true} where it is no value
     do      what to do about it
     """
 

@@ -1,4 +1,4 @@
-"""The sections of a run's processes, decoded when they are first asked for."""
+"""The sections of a run that findings look at, decoded when they are first asked for."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -22,13 +22,13 @@ class State:
         self._read: dict[str, Mapping[str, Any]] = {}
 
     def sections(self, area: str, cls: type[S]) -> Mapping[str, S]:
-        """By target; none where the area is of another type, as one that is made up may be."""
+        """By target, which is empty for the host; none where the area is of another type, as one made up may be."""
         if area not in self._read:
             self._read[area] = self._decoded(area, cls) if self._section_of(area) is cls else {}
         return self._read[area]
 
     def _decoded(self, area: str, cls: type[S]) -> Mapping[str, S]:
-        standing = {key.target: it for key, it in self._effective.sections.items() if key.area == area and key.target}
+        standing = {key.target: it for key, it in self._effective.sections.items() if key.area == area}
         return {target: section for target, it in standing.items() if (section := _section(it, cls)) is not None}
 
 
