@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -58,27 +58,35 @@ class Dumps(NamedTuple):
     says: tuple[str, ...] = ()
 
 
-def from_paths(paths: Sequence[Path], redactor: Redactor) -> Dumps:
+def from_paths(paths: Sequence[Path], redactor: Redactor, known: Collection[str] = ()) -> Dumps:
     """Raises Trouble for a file that was named and tells nothing, or where nothing at all does; of a folder what is not
-    recognised is left."""
+    recognised is left. known: files of which something else is taken, which need hold no dump."""
     files: list[File] = []
     says: list[str] = []
     for path in paths:
         if path.is_dir():
             walk = _walked(path)
-            files += [_file(below, str(below.relative_to(path)), redactor) for below in walk.paths]
+            found = ((below, _file(below, str(below.relative_to(path)), redactor)) for below in walk.paths)
+            files += [file for below, file in found if file.told or str(below) not in known]
             says += filter(None, [walk.says])
+        elif str(path) in known:
+            files += filter(lambda file: file.told, [_file(path, str(path), redactor)])
         else:
             files.append(_named(path, redactor))
-    return _dumps(files, says, ", ".join(map(str, paths)))
+    if not files and known:
+        return Dumps((), ())
+    return _dumps(files, says, ", ".join(map(str, paths)), known)
 
 
-def from_standard_input(stream: BinaryIO, redactor: Redactor) -> Dumps:
+def from_standard_input(stream: BinaryIO, redactor: Redactor, *, known: bool = False) -> Dumps:
+    """known: as of paths."""
     try:
         given = from_stream(stream, time.time_ns())
     except ValueError as error:
         raise _nothing("standard input", str(error)) from None
     file = _read(given, "standard input", redactor)
+    if known and not file.told:
+        return Dumps((), ())
     if not file.told:
         raise _nothing(file.name, file.why_nothing)
     return Dumps((file,), ())
@@ -127,9 +135,9 @@ def _nothing(name: str, why: str) -> Trouble:
     )
 
 
-def _dumps(files: Sequence[File], says: Sequence[str], named: str) -> Dumps:
+def _dumps(files: Sequence[File], says: Sequence[str], named: str, known: Collection[str]) -> Dumps:
     taken = tuple(file for file in files if file.told)
-    if not taken:
+    if not taken and not known:
         raise _nothing(named, f"none of its {len(files)} files is recognised")
     return Dumps(taken, tuple(file for file in files if not file.told), tuple(says))
 

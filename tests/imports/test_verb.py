@@ -1,12 +1,14 @@
 """`fingerprint import` of other tools' dumps, as its user runs it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import Cli
 from tests.imports import texts
+from tests.metrics.logs.test_story import FRIDAY, THURSDAY, of_eight
 
 
 @pytest.fixture
@@ -75,3 +77,60 @@ def test_exported_files_are_taken_in_beside_dumps(fingerprint: Cli, tmp_path: Pa
     other = Cli(tmp_path / "other")
     other.home.mkdir()
     assert other("import", str(tmp_path / "old.json")).stdout.endswith("old#1, 1 new snapshots\n")
+
+
+def served(folder: Path, name: str, lines: Sequence[str]) -> str:
+    (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return name
+
+
+def test_two_logs_alone_tell_by_what_throughput_changed(fingerprint: Cli, tmp_path: Path) -> None:
+    for name, lines in (("thursday", of_eight(THURSDAY)), ("friday", of_eight(FRIDAY))):
+        file = served(tmp_path, f"{name}.log", lines)
+        told = fingerprint("import", file, "--name", name, "--host", "gpu-07").stdout
+        assert told.splitlines()[0] == f"{name}#1: 11 metrics"
+    diff = fingerprint.diff("thursday", "friday")
+    assert {it["name"]: it["verdict"] for it in diff["metrics"]}["cycle_ms"] == "worse"
+    assert diff["arithmetic"]["says"][0] == "Of throughput of each stream x 0.64: cycle_ms 100 %."
+    assert diff["comparable"]["same_workload"] is True
+
+
+def test_a_log_a_result_and_dumps_of_one_host_are_one_run(fingerprint: Cli, tmp_path: Path) -> None:
+    result = {"backend": "sglang", "completed": 3, "duration": 2.0, "output_throughput": 94.1}
+    result["median_e2e_latency_ms"] = 8
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    served(tmp_path, "server.log", THURSDAY)
+    told = fingerprint("import", "q.txt", "server.log", "result.json", "--name", "old").stdout
+    assert told.splitlines()[0] == "old#1: driver, gpu, 14 metrics"
+    shown = json.loads(fingerprint("show", "old", "--format", "json").stdout)
+    assert {"output_throughput", "gen_throughput"} <= shown["metrics"].keys()
+    assert shown["workload"]["sglang/streams"] == 1
+    assert shown["sections"].keys() >= {"gpu"}
+
+
+def test_a_log_in_a_folder_of_dumps_is_not_left_out(fingerprint: Cli, tmp_path: Path) -> None:
+    served(tmp_path, "server.log", THURSDAY)
+    told = fingerprint("import", ".", "--name", "old").stdout
+    assert "imported: server.log: sglang-log" in told
+    assert "left out: readme.txt: nothing in it is recognised" in told
+
+
+def test_a_log_comes_from_standard_input_too(fingerprint: Cli) -> None:
+    told = fingerprint("import", "-", "--name", "old", input="".join(f"{line}\n" for line in THURSDAY)).stdout
+    assert told.splitlines()[1] == "  imported: standard input: sglang-log"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("idle.log", 'server_args=ServerArgs(model_path="m")\n', "tells of no batch that ran"),
+        ("cut.json", '[{"pp_avg": 3.1, "build', "its writer may not have finished"),
+    ],
+)
+def test_a_log_or_result_that_tells_nothing_is_refused_with_the_reason(
+    fingerprint: Cli, tmp_path: Path, name: str, content: str, words: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    refused = fingerprint("import", name, "--name", "old", status=2)
+    assert words in refused.stderr
+    assert refused.stderr.count("\n") == 1
