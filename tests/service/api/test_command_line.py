@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fingerprint.areas import names_of_host
 from fingerprint.cli import main
 from fingerprint.store import Store
 from tests.e2e.conftest import Cli
@@ -29,7 +30,7 @@ def cli(tmp_path: Path, api: Api) -> Cli:
     there = Cli(tmp_path / "home")
     there.home.mkdir()
     del there.env["FINGERPRINT_STORE"]
-    skipped = [area for area in ("driver", "gpu", "numa", "pressure") if area not in AREAS]
+    skipped = [area for area in names_of_host() if area not in AREAS]
     there.env |= {"FINGERPRINT_SOCKET": str(api.path), "FINGERPRINT_AREAS_SKIP": ",".join(skipped)}
     return there
 
