@@ -124,10 +124,11 @@ class Served:
     def end(self, name_or_id: str) -> str:
         """The id of the run that ended. Raises Trouble where none of this name or id goes on; what nobody asked for
         goes on for as long as it serves."""
-        asked = {name: one for name, one in self._segments.items() if name not in self._servers}
-        found = next((name for name, one in asked.items() if name_or_id in (name, one.run_id)), None)
+        found = next((name for name, one in self._segments.items() if name_or_id in (name, one.run_id)), None)
         if found is None:
             raise Trouble(f"no run '{name_or_id}' was begun here and goes on: `fingerprint runs` lists what there is")
+        if found in self._servers:
+            raise Trouble(f"nobody began {found}: the service records it for as long as it serves, and needs no end")
         return self._close(found)
 
     def step(self) -> None:

@@ -163,16 +163,19 @@ def _purge(root: Path, told: Told) -> None:
             shutil.rmtree(folder)
             told(f"removed {folder}")
     if root == Path("/"):
-        for user in USERS:
-            if _known(user):
-                _run(told, "userdel", user)
+        from grp import getgrnam
+        from pwd import getpwnam
+
+        for name in USERS:
+            if _knows(getpwnam, name):
+                _run(told, "userdel", name)
+            if _knows(getgrnam, name):  # it stays where it has members beside
+                _run(told, "groupdel", name)
 
 
-def _known(user: str) -> bool:
-    from pwd import getpwnam
-
+def _knows(found: Callable[[str], object], name: str) -> bool:
     try:
-        return bool(getpwnam(user))
+        return bool(found(name))
     except KeyError:
         return False
 

@@ -17,7 +17,7 @@ from fingerprint.store.errors import StoreError, Unusable
 from fingerprint.store.spill import Spill, folders
 from fingerprint.store.store import Store
 
-PATIENCE_SECONDS, IMPATIENT_SECONDS = 2.0, 0.02
+PATIENCE_SECONDS, IMPATIENT_SECONDS = 2.0, 0.005
 # Of encoding: text with lone surrogates, an object that JSON does not have, NaN, a Document that is too deep.
 _Unwritable = (ValueError, TypeError, RecursionError)
 Make = Callable[[int], Opened]

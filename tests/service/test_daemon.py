@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fingerprint.service.client import Client, Refused
 from fingerprint.store import NoStore, RunRow, Store
 from tests.standin import StandIn
 from tests.waiting import until
@@ -118,6 +119,8 @@ def test_it_ends_within_five_seconds_when_it_is_told_and_closes_what_it_records(
     stand_in = StandIn(tmp_path / "engine", "vllm")
     with stand_in.serving():
         until(lambda: daemon.runs(stand_in), 60)
+        with pytest.raises(Refused, match=f"nobody began {name_of(stand_in)}: the service records it"):
+            Client(str(daemon.folder / "api.sock")).post(f"/v1/runs/{name_of(stand_in)}/end")
         daemon.process.send_signal(signal.SIGTERM)
         assert daemon.process.wait(5) == 0
     assert [run.closed and run.closed.how for run in daemon.runs(stand_in)] == ["server ran on"]

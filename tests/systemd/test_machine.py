@@ -345,6 +345,7 @@ def test_the_drop_in_makes_a_run_of_each_start_of_an_engines_unit(machine: Machi
 
 def test_nothing_of_it_is_left_after_uninstall(machine: Machine) -> None:
     assert len(machine.shell(TRACES).splitlines()) > len(UNITS)
+    machine.shell("usermod --append --groups fingerprint nobody")
     machine.runs(FINGERPRINT, "service", "uninstall", "--purge")
     assert machine.shell(TRACES) == ""
     machine.runs(FINGERPRINT, "service", "install")  # whatever the order of tests
