@@ -13,6 +13,7 @@ from fingerprint.cli.verb import Verb
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
+    from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.attached import Attachment
     from fingerprint.store import RunRow
@@ -24,6 +25,7 @@ _BEGUN = "begun"
     cls=Verb,
     examples="""\
 fingerprint begin --port 30000 --name run-A
+fingerprint begin --port 30000 --name run-A --metrics auto:server.log --metrics auto:result.json
 fingerprint begin --auto --name run-A --for 2h
 fingerprint metric run-A ttft_ms 412 398 405      (while it goes on, or later)
 fingerprint end run-A""",
@@ -38,15 +40,17 @@ fingerprint end run-A""",
 def command(quiet: bool, deep: bool, canary: bool, form: str, **asked: Any) -> None:
     """Begin to record a run of a server that runs already, in the background, until `end`. Where the service runs, it
     does that."""
+    from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
     from fingerprint.cli.serving import attachment, told
 
     invocation = Invocation({"deep": deep or None})
-    if (begun_there := _by_service(invocation, Asked(**asked), deep or canary)) is not None:
+    only_here = deep or canary or bool(asked["metrics"])
+    if (begun_there := _by_service(invocation, Asked(**asked), only_here)) is not None:
         _tell(begun_there, form, quiet)
         return
     attached = attachment(invocation, Asked(**asked), detached=True, canary=canary)
-    pid, answer = _detached(invocation, attached)
+    pid, answer = _detached(invocation, attached, Collecting(asked["metrics"], None))
     begun, _, trouble = answer.partition(" ")
     if begun != _BEGUN:
         raise Trouble(answer or f"the sampler, pid {pid}, ended before it had begun: see `fingerprint runs`")
@@ -99,19 +103,19 @@ def _row_of(invocation: "Invocation", name: str, pid: int) -> "RunRow":
     return found
 
 
-def _detached(invocation: "Invocation", attached: "Attachment") -> tuple[int, str]:
+def _detached(invocation: "Invocation", attached: "Attachment", collecting: "Collecting") -> tuple[int, str]:
     """The sampler's pid, and its first words; none where it ended before it had any."""
     from fingerprint.fork import fork_bare
 
     report, theirs = os.pipe()
     assert invocation.redactor  # it may have something to say of its key, and the sampler has nowhere to
-    pid = fork_bare([theirs], lambda: _sample(invocation, attached, theirs))
+    pid = fork_bare([theirs], lambda: _sample(invocation, attached, collecting, theirs))
     os.close(theirs)
     with open(report, "rb") as file:
         return pid, file.read().decode()
 
 
-def _sample(invocation: "Invocation", attached: "Attachment", report: int) -> None:
+def _sample(invocation: "Invocation", attached: "Attachment", collecting: "Collecting", report: int) -> None:
     """In a session of its own, which neither Ctrl-C nor the terminal's end reaches."""
     from fingerprint.cli.serving import recorded
 
@@ -123,7 +127,7 @@ def _sample(invocation: "Invocation", attached: "Attachment", report: int) -> No
         stream.close()
 
     try:
-        recorded(invocation, attached, lambda trouble: tell(f"{_BEGUN} {trouble}"))
+        recorded(invocation, attached, collecting, lambda trouble: tell(f"{_BEGUN} {trouble}"))
     except Exception as error:
         if not stream.closed:
             tell(str(error) if isinstance(error, Trouble) else f"{type(error).__name__}: {error}")

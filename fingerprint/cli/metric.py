@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 fingerprint metric run-B verify_ms 29.4 29.6 30.1
 fingerprint metric @ accept_length 2.01 --better higher
 fingerprint metric @ offset -- -3.5  (what begins with - stands behind --)
+fingerprint metric run-B --from auto:result.json  (what a client wrote during it)
 fingerprint metric run-B --json results.jsonl  (a line of it: {"name": "ttft_ms", "values": [4.1], "unit": "ms"})""",
-    exits={"0": "done", "2": "trouble, told in one sentence on standard error; of --json the other lines are added"},
+    exits={
+        "0": "done",
+        "2": "trouble, told in one sentence on standard error; of --json and --from the others are added",
+    },
 )
 @click.argument("run", type=RUN)
 @click.argument("name", type=TEXT, required=False)
@@ -37,10 +41,14 @@ fingerprint metric run-B --json results.jsonl  (a line of it: {"name": "ttft_ms"
 @click.option("--series", is_flag=True, help="The values are readings of one course of work, not repeats of it.")
 @click.option("--json", "file", type=click.File("rb"), metavar="FILE",
               help="Add all that a file holds, as JSON, one on each line; - for standard input.")  # fmt: skip
-def command(run: str, file: IO[bytes] | None, **said: Any) -> int:
+@click.option("--from", "wanted", multiple=True, type=TEXT, metavar="[NAME=]READER:FILE",
+              help="Add what a client's result tells, as of `run --metrics`; may be repeated.")  # fmt: skip
+def command(run: str, file: IO[bytes] | None, wanted: tuple[str, ...], **said: Any) -> int:
     """Add a metric to a run: VALUEs in the order measured. Given again, it replaces the former values."""
     from fingerprint.cli.invocation import Invocation
 
+    if wanted:
+        return _from(Invocation(), run, wanted, any(said.values()) or file is not None)
     metrics = [_said(**said)] if file is None else [*_of_file(file, **said)]
     invocation = Invocation()
     found = invocation.run(run)
@@ -50,6 +58,27 @@ def command(run: str, file: IO[bytes] | None, **said: Any) -> int:
             say(str(metric))
     _add(invocation, found, good)
     return 2 if any(isinstance(metric, Trouble) for metric in metrics) else 0
+
+
+def _from(invocation: "Invocation", run: str, wanted: Sequence[str], too_much: bool) -> int:
+    from fingerprint.cli.collecting import results_of
+    from fingerprint.comparing import load
+    from fingerprint.runs.record import Trouble as Told
+
+    if too_much:
+        raise click.UsageError("with --from all stands in FILE: leave NAME, VALUE, --json and their options out")
+    found = invocation.run(run)
+    if found.store.origin == "service":
+        raise Trouble(f"{found.latest} is the service's, which takes no files: give its values by name or by --json")
+    records = results_of(wanted, load(found.store, found.latest.id), invocation.redactor)
+    store = found.store.writable()
+    troubles = [record.what for record in records if isinstance(record, Told)]
+    for record in records:
+        if not isinstance(record, Told):
+            store.append(found.latest.id, record)
+    for trouble in troubles:
+        say(trouble)
+    return 2 if troubles else 0
 
 
 def _add(invocation: "Invocation", found: "FoundRun", metrics: "Sequence[Metric]") -> None:

@@ -203,12 +203,7 @@ def _collected(
     invocation: "Invocation", collecting: "Collecting", finished: "Finished", journal: "Journal"
 ) -> list[str]:
     """Records what the command measured; what could not be read of it, in sentences."""
-    from fingerprint.runs.record import Trouble
-
-    records = collecting.records(finished.output, invocation.redactor) if finished.ended.started else []
-    for record in records:
-        journal.append(record)
-    return [record.what for record in records if isinstance(record, Trouble)]
+    return collecting.into(journal, finished.output, invocation.redactor) if finished.ended.started else []
 
 
 def _run_unrecorded(plan: "Plan", why: Exception) -> NoReturn:

@@ -12,6 +12,7 @@ from fingerprint.cli.options import GLOB, TEXT, Decorator
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
+    from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
     from fingerprint.runs.attached import Attachment
     from fingerprint.runs.record import Ending
@@ -32,6 +33,7 @@ class Asked(NamedTuple):
     benchmark: str | None
     vary: tuple[str, ...]
     workload: tuple[str, ...]
+    metrics: tuple[str, ...]
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -74,6 +76,9 @@ def options() -> Decorator:
         click.option("--vary", multiple=True, type=GLOB, help="Facts whose change is intended; may be repeated."),
         click.option("--workload", multiple=True, type=TEXT, metavar="K=V",
                      help="What is asked of it; may be repeated."),
+        click.option("--metrics", multiple=True, type=TEXT, metavar="[NAME=]READER:FILE",
+                     help="Read what is written meanwhile: auto:server.log, auto:result.json, json:FILE#PATH; may be "
+                          "repeated."),
         click.option("--deep", is_flag=True,
                      help="Hold every file of every Python package against its RECORD.  [default: deep]"),
         click.option("--canary", is_flag=True,
@@ -150,14 +155,26 @@ def told(host: "Host", servers: "Sequence[Serving]") -> str:
     return " and ".join(f"{_called(host, [server])} (pid {server.pid})" for server in servers)
 
 
+class Recorded(NamedTuple):
+    """How a run ended. trouble: what went wrong with its record. unread: what could not be read of its metrics."""
+
+    how: "Ending"
+    trouble: str
+    unread: Sequence[str]
+
+
 def recorded(
-    invocation: "Invocation", asked: "Attachment", begun: Callable[[str], None] = lambda _trouble: None
-) -> "tuple[Ending, str]":
-    """How the run ended, and what went wrong with its record. begun: given what went wrong so far."""
+    invocation: "Invocation",
+    asked: "Attachment",
+    collecting: "Collecting",
+    begun: Callable[[str], None] = lambda _trouble: None,
+) -> "Recorded":
+    """begun: given what went wrong so far."""
     from fingerprint.cli.recording import means_of
     from fingerprint.runs.attach import attach
 
     with ExitStack() as held:
         means, journal = means_of(invocation, held)
         ended = attach(asked, means, lambda: begun(journal.trouble))
-        return ended.how, journal.trouble or ended.unwritten
+        unread = collecting.into(journal, b"", invocation.redactor)
+        return Recorded(ended.how, journal.trouble or ended.unwritten, unread)

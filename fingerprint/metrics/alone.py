@@ -6,6 +6,7 @@ from typing import NamedTuple
 from fingerprint.metrics.collect import together
 from fingerprint.metrics.formats import read, recognise
 from fingerprint.metrics.found import Found, NothingRead, printable
+from fingerprint.metrics.logs import LOGS, prometheus
 from fingerprint.metrics.source import Source, load, unpacked
 
 
@@ -27,6 +28,15 @@ class _Read(NamedTuple):
 def of_files(paths: Iterable[str]) -> Alone:
     """Nothing raises: what is no result or log, or cannot be read, is none."""
     return _of(_file(path) for path in paths)
+
+
+def log_of(path: str) -> str:
+    """Which log of an engine a file is; empty where it is none, or one that is read as a whole each time."""
+    try:
+        chosen = recognise(load(path))
+    except (NothingRead, OSError):
+        return ""
+    return chosen.client if chosen and chosen.client in LOGS and chosen.client != prometheus.CLIENT else ""
 
 
 def of_content(content: bytes, name: str) -> Alone:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isclose
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.results import KNOWN, OUTPUT, Candidate, result_files
 from fingerprint.metrics.source import Source
 from fingerprint.metrics.wanted import LONGEST_NAME, TAKEN, Wanted
-from fingerprint.metrics.written import Before, before, written
+from fingerprint.metrics.written import Before, before, followed, written
 from fingerprint.trouble import Trouble
 
 MOST = 1000  # metrics of a run
@@ -31,11 +31,29 @@ class Expected(NamedTuple):
     """A result that is to be read after the run, and what its file was before it; of output there is no file.
 
     guessed: that it is one follows from the command's arguments alone, so it is no trouble if it is none.
+    others: it is not the run's own command that writes it.
     """
 
     wanted: Wanted
     file: Before | None
     guessed: bool = False
+    others: bool = False
+
+
+def expect_of_others(all_wanted: Sequence[Wanted], since: int | None = None) -> tuple[Expected, ...]:
+    """What `--metrics` wants of servers and clients that the run does not start itself. since: ns since 1970, when the
+    run began, of which nobody knows how its files were then; None for now.
+
+    Raises Trouble for output, which nobody hears.
+    """
+    if unheard := next((one for one in all_wanted if not one.file), None):
+        raise Trouble(
+            f"--metrics {unheard}: what a server or its client prints is not heard; name the file that it goes to, as "
+            "in auto:server.log"
+        )
+    now = time.time_ns()
+    files = (before(one.file, now) if since is None else Before(one.file, since) for one in all_wanted)
+    return tuple(Expected(one, file, others=True) for one, file in zip(all_wanted, files, strict=True))
 
 
 def expect(all_wanted: Sequence[Wanted], argv: Sequence[str]) -> tuple[Expected, ...]:
@@ -71,16 +89,17 @@ def _wanted(candidate: Candidate) -> Wanted:
     return Wanted("", "auto" if candidate.guessed else candidate.client, candidate.file)
 
 
-def collect(expected: Sequence[Expected], output: Output) -> Found:
+def collect(expected: Sequence[Expected], output: Output, others: Mapping[str, str] | None = None) -> Found:
     """Raises for nothing that a file holds: what could not be read is among the troubles, and a metric whose name is
-    known is there with its gap. Each metric has a name of its own."""
-    return together(_one(one, output) for one in expected)
+    known is there with its gap. Each metric has a name of its own. others: sources of those that the run has already;
+    one that was measured in the same way is replaced."""
+    return together((_one(one, output) for one in expected), others)
 
 
-def together(parts: Iterable[Found]) -> Found:
+def together(parts: Iterable[Found], others: Mapping[str, str] | None = None) -> Found:
     """What several files of one run tell, each metric by a name of its own."""
     found = joined(parts)
-    return _bounded(_distinct(found._replace(metrics=_told_once(found.metrics))))
+    return _bounded(_distinct(found._replace(metrics=_told_once(found.metrics)), others or {}))
 
 
 def _one(expected: Expected, output: Output) -> Found:
@@ -97,7 +116,9 @@ def _one(expected: Expected, output: Output) -> Found:
 
 def _read(expected: Expected, output: Output) -> Found:
     if expected.file is not None:
-        return _reader(expected.wanted)(written(expected.file))
+        source, says = followed(expected.file) if expected.others else (written(expected.file), "")
+        found = _reader(expected.wanted)(source)
+        return found._replace(remarks=(*found.remarks, says)) if says else found
     if expected.wanted.reader == "regex":
         from fingerprint.metrics import regex
 
@@ -152,13 +173,13 @@ def _are_of(samples: Metric, told: Metric) -> bool:
     return own is not None and isclose(own, mean, rel_tol=_ROUNDED)
 
 
-def _distinct(found: Found) -> Found:
+def _distinct(found: Found, others: Mapping[str, str]) -> Found:
     """A name that is taken gets a number."""
     taken = dict.fromkeys(TAKEN, 1)
     metrics = []
     for metric in found.metrics:
         name = _told(metric.name)
-        taken[name] = taken.get(name, 0) + 1
+        taken[name] = taken.get(name, int(others.get(name, metric.source) != metric.source)) + 1
         metrics.append(_named(metric, name if taken[name] == 1 else f"{name}#{taken[name]}"))
     return found._replace(metrics=tuple(metrics))
 

@@ -46,3 +46,24 @@ def test_what_is_no_measurement_is_refused_and_the_run_stays_as_it_was(environ: 
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
     assert set(metrics(environ, "a")) == {"wall_time", "cpu_time", "peak_memory", "exit_status"}
+
+
+def test_what_a_client_wrote_during_a_run_is_added_to_it(environ: Mapping[str, str], tmp_path: Path) -> None:
+    result, log = tmp_path / "result.json", tmp_path / "server.log"
+    fingerprint(environ, "run", "-q", "--name", "a", "--", "true")
+    fingerprint(environ, "metric", "a", "output_throughput", "50")
+    told = {"completed": 3, "duration": 2.0, "output_throughput": 94.1, "mean_e2e_latency_ms": 8, "max_concurrency": 4}
+    result.write_text(json.dumps(told))
+    done = fingerprint(environ, "metric", "a", "--from", f"auto:{result}")
+    assert (done.returncode, done.stderr) == (0, "")
+    added = metrics(environ, "a")
+    assert added["output_throughput"]["samples"] == [50.0]
+    assert added["output_throughput#2"]["samples"] == [94.1]
+    shown = json.loads(fingerprint(environ, "show", "a", "--format", "json").stdout)
+    assert shown["workload"]["sglang-bench-serving/max_concurrency"] == 4
+    os.utime(result, (0, 0))
+    log.write_text('server_args=ServerArgs(model_path="m")\n')
+    for file, why in ((result, "was written long before the run"), (log, "is a log, and how far it was when a began")):
+        done = fingerprint(environ, "metric", "a", "--from", f"auto:{file}")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert why in done.stderr
