@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 _SOCKET, _WATCHDOG, _OF = "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"
 
@@ -42,12 +43,9 @@ def _tell(*lines: str) -> None:
     address = os.environ.get(_SOCKET, "")
     if not address:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
-        try:
-            to.setblocking(False)
-            to.sendto("\n".join(" ".join(line.split("\n")) for line in lines).encode(), _named(address))
-        except OSError:
-            return
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+        to.setblocking(False)
+        to.sendto("\n".join(" ".join(line.split("\n")) for line in lines).encode(), _named(address))
 
 
 def _named(address: str) -> str:

@@ -35,9 +35,9 @@ class Pulse:
 
     def _ask(self) -> None:
         family = socket.AF_UNIX if isinstance(self._address, str) else _family(self._address[0])
-        self._asking = socket.socket(family)
-        self._asking.settimeout(CONNECT_SECONDS)  # to a socket of this host: at once, unless too many wait already
         try:
+            self._asking = socket.socket(family)
+            self._asking.settimeout(CONNECT_SECONDS)  # to a socket of this host: at once, unless too many wait already
             self._asking.connect(self._address)
             self._asking.sendall(self._says)
             self._asking.setblocking(False)

@@ -24,7 +24,7 @@ from fingerprint.snapshot import Job, Key, Provenance, Reading
 from fingerprint.version import __version__
 
 MOST_PEERS = 64
-TICK_SECONDS, END_SECONDS = 1.0, 0.5
+TICK_SECONDS, END_SECONDS, AGAIN_SECONDS = 1.0, 0.5, 0.1
 
 
 class Sampler:
@@ -125,8 +125,12 @@ class Samples:
         return [descriptor for descriptor, _ in poll.poll()]
 
     def _accept(self) -> None:
-        with suppress(OSError):
+        try:
             connected, _ = self._listener.accept()
+        except OSError:  # of descriptors that are all in use: who waits is there at the next look again
+            time.sleep(AGAIN_SECONDS)
+            return
+        with suppress(OSError):
             peer = _Peer(connected)
             if len(self._peers) >= MOST_PEERS:
                 peer.tell(Refused(f"all of its {MOST_PEERS} connections are in use"))

@@ -20,6 +20,8 @@ from probes.kit.facts import seen_or
 from probes.kit.host import Host
 
 SEGMENT_SECONDS = 3600.0
+MOST_BEGUN = 64
+"""Of those that somebody asked for: each takes three descriptors, and its share of each second."""
 RATES = Rates(first_minute_hz=1, then_hz=1)
 
 
@@ -116,6 +118,8 @@ class Served:
         Trouble where a run of this name goes on."""
         if self._is_over:
             raise Trouble("the service ends: begin it again in a moment")
+        if len(self._segments.keys() - self._servers.keys()) >= MOST_BEGUN:
+            raise Trouble(f"{MOST_BEGUN} runs that were begun go on, and more may not at a time: end one first")
         if asked.name in self._segments:
             raise Trouble(f"a run named {asked.name} goes on: end it first, or choose another name")
         self._segments[asked.name] = Segment(self._workshop, asked)

@@ -22,6 +22,7 @@ from fingerprint.settings import Areas, Settings
 from fingerprint.settings import Service as ServiceSettings
 from fingerprint.store import Store
 from fingerprint.store.errors import UnusableNow
+from fingerprint.trouble import Trouble
 from probes.kit.host import Host
 from probes.kit.probe import areas
 from tests.waiting import until
@@ -120,6 +121,16 @@ def test_a_store_that_was_removed_is_made_anew_and_has_what_comes_and_what_went_
     service.round(keep=True)
     assert {(run.name, run.closed is not None) for run in service.store().runs()} == {("before", True), ("after", True)}
     assert service.store().snapshots()
+
+
+def test_who_begins_ever_more_runs_is_stopped_at_a_number(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fingerprint.service.served.MOST_BEGUN", 2)
+    for name in ("run-1", "run-2"):
+        service.begin(name, pid=os.getpid())
+    with pytest.raises(Trouble, match="2 runs that were begun go on, and more may not at a time: end one first"):
+        service.begin("run-3", pid=os.getpid())
+    service.end("run-1")
+    service.begin("run-3", pid=os.getpid())
 
 
 def test_servers_that_a_hidden_proc_keeps_from_it_are_told(tmp_path: Path) -> None:

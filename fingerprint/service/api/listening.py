@@ -34,9 +34,10 @@ REQUEST_SECONDS, IDLE_SECONDS, UNREAD_SECONDS, END_SECONDS = 10.0, 15, 20.0, 2
 LEAST_READ_BYTES = 4096
 """Of a large answer, within UNREAD_SECONDS."""
 TICK_SECONDS = 0.5
-MOST_CONNECTIONS, MOST_HEADER_BYTES, BACKLOG = 256, 1 << 14, 128
-MOST_OPEN = 2 * MOST_CONNECTIONS
-"""Of one place; those above MOST_CONNECTIONS are told 503. The store and the readers must be left descriptors."""
+MOST_HEADER_BYTES, BACKLOG = 1 << 14, 128
+MOST_CONNECTIONS, MOST_OPEN = 128, 192
+"""Of one place; those above MOST_CONNECTIONS are told 503. The store and the readers must be left descriptors, of the
+1024 that the unit has."""
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 4096
 logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # `Counts` tells what went wrong, not line by line
 
