@@ -11,7 +11,7 @@ from probes.kit.redact import Redactor
 
 class Told(NamedTuple):
     """at: ns since 1970, 0 where the dump tells no time. host: empty where it names none. doubt: why there may be more
-    than it tells."""
+    than it tells, or what of it is left out."""
 
     sections: Mapping[Key, Section]
     at: int = 0

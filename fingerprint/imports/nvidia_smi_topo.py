@@ -26,6 +26,7 @@ _ROW = re.compile(
 )
 _DISTANCE = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB|N/A")
 _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
+_CARDS = "names network cards without their addresses: how far GPUs are from them is left out"
 _SINGLES = re.compile(r"\d+(?:,\d+){3,}")
 """A list of CPUs without a range, which some drivers cut off where it becomes long."""
 
@@ -44,7 +45,9 @@ def read(text: str, _redactor: Redactor) -> Told:
     rows = {int(found["index"]): _row(found["cells"], columns) for found in _ROW.finditer(text)}
     _check(rows, header)
     numbers = sorted(rows)
-    return of_host({"gpu": Gpus(gpus=Map({numbered(index): _gpu(index, numbers, rows[index]) for index in numbers}))})
+    told = of_host({"gpu": Gpus(gpus=Map({numbered(index): _gpu(index, numbers, rows[index]) for index in numbers}))})
+    with_cards = len(rows[numbers[0]].distances) > len(numbers)
+    return told._replace(doubt=f"the matrix of `nvidia-smi topo -m` {_CARDS}") if with_cards else told
 
 
 def _row(cells: str, columns: Sequence[str]) -> Row:

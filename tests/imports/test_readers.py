@@ -138,6 +138,9 @@ GPU = "gpu/0000:53:00.0"
         (texts.NCCL, "gpu/0000:01:00.0/compute_cap", "8.9"),
         (texts.NCCL, "gpu/0000:01:00.0/pci_device_id", "0x268410de"),
         (texts.NCCL, "cpu/processor/family", "143"),
+        (texts.NCCL, "pcie/gpus/0000:01:00.0/subsystem_id", "1043:889a"),
+        (texts.NCCL, "pcie/gpus/0000:01:00.0/usable_link_speed", 8000),
+        (texts.NCCL, "pcie/gpus/0000:01:00.0/numa_node", 0),
     ],
 )  # fmt: skip
 def test_a_dump_tells_its_facts_in_their_units(text: str, path: str, value: Any) -> None:
@@ -203,6 +206,20 @@ def test_a_log_that_a_report_holds_twice_is_counted_once() -> None:
 def test_of_several_boots_the_last_counts() -> None:
     assert of(texts.KERNEL_LOG * 2, "driver/log/0000:53:00.0/xid/79") == 1
     assert of(texts.KERNEL_LOG + texts.KERNEL_LOG.partition("[  100")[0], "driver/kernel_log/xids") == 0
+
+
+def test_distances_to_cards_that_have_no_address_are_left_out_and_that_is_said() -> None:
+    with_cards = "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity\nGPU0\t X \tPIX\tPXB\t0-7\nGPU1\tPIX\t X \tSYS\t0-7\n"
+    [one] = read(with_cards, REDACTOR)
+    assert one.says.endswith("names network cards without their addresses: how far GPUs are from them is left out")
+    assert of(with_cards, "gpu/GPU00/peers/GPU01/topology") == "PIX"
+    [without] = read("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPIX\t0-7\nGPU1\tPIX\t X \t0-7\n", REDACTOR)
+    assert without.says == ""
+
+
+def test_what_links_can_is_no_fact_and_the_gpus_of_such_a_list_are_taken() -> None:
+    text = "GPU 0: NVIDIA A100 (UUID: GPU-1a)\n\t Link 0, P2P is supported: true\n\t Link 0, SLI is supported: false\n"
+    assert (of(text, "gpu/GPU00/uuid"), of(text, "gpu/GPU00/nvlink/link_count")) == ("GPU-1a", NOT_READ)
 
 
 def test_what_a_shell_may_use_is_refused_with_what_is_read_instead() -> None:

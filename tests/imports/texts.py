@@ -275,7 +275,8 @@ ulimit soft: 32768
 NCCL = """\
 <system version="1">
   <cpu numaid="0" affinity="ffff" arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49">
-    <pci busid="0000:01:00.0" class="0x030000" vendor="0x10de" device="0x2684" link_width="16">
+    <pci busid="0000:01:00.0" class="0x030000" vendor="0x10de" device="0x2684" subsystem_vendor="0x1043"
+      subsystem_device="0x889a" link_speed="8.0 GT/s PCIe" link_width="16">
       <gpu dev="0" sm="89" rank="0" gdr="0"/>
     </pci>
   </cpu>
