@@ -2,6 +2,7 @@
 
 import re
 
+from probes.kit.answering import answering
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 from probes.kit.parse import fields
@@ -42,4 +43,4 @@ def label(host: Host, pid: int) -> Seen[str]:
 
 
 def device_nodes(host: Host, pid: int) -> Seen[tuple[str, ...]]:
-    return then(host.within(pid).names("/dev"), lambda names: tuple(filter(_DEVICE.fullmatch, names)))
+    return then(answering(host, pid).names("/dev"), lambda names: tuple(filter(_DEVICE.fullmatch, names)))

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from probes.kit.answering import answering
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 
@@ -18,7 +19,7 @@ class Mounts(NamedTuple):
 def mounts(host: Host, pid: int) -> Mounts:
     """What was mounted last on / hides the others."""
     roots = host.matching(f"/proc/{pid}/mountinfo", _LAST_ON_ROOT)
-    space = host.within(pid).space(SHM)
+    space = answering(host, pid).space(SHM)
     return Mounts(
         root_type=then(roots, lambda found: found[-1] if found else Gap("not_observable", "nothing is mounted on /")),
         shm_size=then(space, lambda told: told.size),

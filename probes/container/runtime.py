@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from probes.kit.answering import answering, unanswered
 from probes.kit.cgroups import Groups, groups, memberships
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
@@ -71,6 +72,8 @@ def identified(host: Host, pid: int, separate: Seen[tuple[str, ...]], root_type:
     runtime, own = _named_by(host, pid, joined)
     if not runtime and (root_type == "overlay" or "mnt" in apart):
         runtime = _left(host, pid, image=root_type == "overlay")
+    if not runtime and (silent := unanswered(answering(host, pid), "/")):
+        return Identified(silent, silent, silent, silent, silent)
     if not runtime and {"mnt", "pid"} <= set(apart):
         runtime = UNKNOWN
     if not runtime:
@@ -96,7 +99,7 @@ def _left(host: Host, pid: int, *, image: bool) -> str:
     """The runtime by what it leaves in a root. What an image left in the root of a machine made of it tells nothing,
     not even of a process with mounts of its own there (PrivateTmp of systemd). image: whether its root is one itself.
     """
-    files = host.within(pid)
+    files = answering(host, pid)
     return next((runtime for path, runtime in _LEFT.items() if _is_there(host, files, path, image)), "")
 
 
@@ -114,7 +117,7 @@ def _named(text: str, patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _image(host: Host, pid: int, runtime: str, own: str, pattern: str) -> Seen[str]:
     kept = _KEPT.get(runtime, "")
     outside = kept and own
-    found = host.matching(kept.format(own), pattern) if outside else host.within(pid).matching(_INSIDE, pattern)
+    found = host.matching(kept.format(own), pattern) if outside else answering(host, pid).matching(_INSIDE, pattern)
     if isinstance(found, Gap) and found.code != "absent":
         return found
     return found[0] if found and not isinstance(found, Gap) else NOT_TOLD

@@ -187,3 +187,8 @@ def then(seen: Seen[A], read: Callable[[A], Seen[B]]) -> Seen[B]:
 def seen_or(seen: Seen[A], default: B) -> Union[A, B]:
     """The value, or `default` where there is a gap: for decisions inside a probe, never for a fact."""
     return default if isinstance(seen, Gap) else seen
+
+
+def no_answer(seen: Seen[object]) -> Gap | None:
+    """The gap of what was waited for in vain: nothing is known of it, least of all that it is not there."""
+    return seen if isinstance(seen, Gap) and seen.code == "timed_out" else None

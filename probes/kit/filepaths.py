@@ -3,7 +3,7 @@
 import posixpath
 from typing import Protocol
 
-from probes.kit.facts import Gap, Seen, seen_or, then
+from probes.kit.facts import Gap, Seen, no_answer, seen_or, then
 from probes.kit.host import Host
 
 _LINKS = 40  # Linux gives up beyond 40 (MAXSYMLINKS, include/linux/namei.h)
@@ -73,6 +73,8 @@ def found(host: Host, name: str, search: str, cwd: str) -> Seen[str]:
     candidates = (absolute(f"{folder or '.'}/{name}", cwd) for folder in search.split(":"))
     for path in candidates:
         info = host.stat(path)
+        if silent := no_answer(info):
+            return silent
         if not isinstance(info, Gap) and info.is_regular and info.mode & 0o111:
             return path
     return Gap("absent", f"no {name} in PATH")

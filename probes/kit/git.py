@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import NOT_READ, Gap, Seen, then
+from probes.kit.facts import NOT_READ, Gap, Seen, no_answer, then
 from probes.kit.filepaths import absolute, folder_of
 from probes.kit.host import Host
 
@@ -76,19 +76,20 @@ def _first_tree(host: Host, places: Sequence[str]) -> Tree | None:
 
 
 def _no_tree(host: Host, places: Sequence[str]) -> Gap:
-    """Where a folder may not be looked into, nobody knows."""
+    """Where a folder may not be looked into, or does not answer, nobody knows."""
     seen = (host.stat(absolute(".git", place)) for place in places)
-    return next((gap for gap in seen if isinstance(gap, Gap) and gap.code == "denied"), _NO_TREE)
+    return next((gap for gap in seen if isinstance(gap, Gap) and gap.code in ("denied", "timed_out")), _NO_TREE)
 
 
 def tree_of(host: Host, place: str) -> Tree | None:
-    """The tree that holds the folder `place`; None outside of any."""
+    """The tree that holds the folder `place`; None outside of any, and where none can be told."""
     root = place
-    while True:
+    while not no_answer(host.stat(absolute(".git", root))):
         tree = _tree_at(host, root)
         if tree or root == "/":
             return tree
         root = folder_of(root)
+    return None
 
 
 def _tree_at(host: Host, root: str) -> Tree | None:

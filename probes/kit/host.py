@@ -59,10 +59,9 @@ def gap_of(error: OSError) -> Gap:
 
 
 class Host:
-    """This machine, or a tree of another one under `root`.
+    """This machine, or a tree of another one under `root`. Paths are absolute, as they are on the machine.
 
-    A tree that was copied from elsewhere is never complete, so what is missing there is `not_read`,
-    not `absent`; its links stay inside it. Paths are absolute, as they are on the machine.
+    A tree that was copied is never complete: what is missing there is `not_read`, not `absent`; links stay inside it.
     """
 
     def __init__(
@@ -75,6 +74,7 @@ class Host:
         self.options = nvml or Options()
         self._digests: dict[Identity, str] = {}
         self._told: dict[tuple[Identity, str], Any] = {}
+        self.silent: dict[str, bool] = {}  # for a moment: see kit/answering.py
         self._environs = Environs(self.redactor.environ)
 
     def within(self, pid: int) -> "Host":
@@ -145,8 +145,7 @@ class Host:
         return self._ask("stats", path, lambda: self._try(path, entries.stats))
 
     def space(self, path: str, patience: float = 0.0) -> Seen[Space]:
-        """Of the file system that holds the path. patience: seconds after which it is given up, as a server may be
-        gone; 0: it is not waited for in a child."""
+        """Of the file system that holds the path. patience: seconds that a child waits for a server; 0: no child."""
         ask = partial(self._try, path, entries.space)
         return self._ask("space", path, partial(_apart, ask, Space, patience) if patience else ask)
 
@@ -252,6 +251,7 @@ class Host:
 
     def begin_moment(self) -> None:
         """What is asked from here on is asked anew."""
+        self.silent.clear()
         self._nvml.begin()
 
     @cached_property

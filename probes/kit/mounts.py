@@ -32,10 +32,10 @@ def is_remote(mount: Mount) -> bool:
     return re.fullmatch(REMOTE, mount.type) is not None
 
 
-def remote(host: Host, pid: int) -> Seen[Mapping[str, str]]:
-    """Type of file system by mount point, of those that may not answer."""
+def remote(host: Host, pid: int) -> Seen[Mapping[str, Mount]]:
+    """By mount point, of those that may not answer."""
     found = host.matching(f"/proc/{pid}/mountinfo", rf"^\d+ \d+ \S+ \S+ \S+ [^\n]* - {REMOTE} [^\n]*$")
-    return then(found, lambda lines: {mount.point: mount.type for mount in map(_mount, lines)})
+    return then(found, lambda lines: {mount.point: mount for mount in map(_mount, lines)})
 
 
 def holding(host: Host, pid: int, paths: Iterable[str]) -> Seen[Mapping[str, Mount]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, found, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
@@ -28,7 +28,7 @@ def environment(host: Host, executable: str, called: str | Redacted, search: str
     home = then(place, lambda path: real(host, folder_of(folder_of(path))))
     if not isinstance(home, Gap) and is_file(host, f"{home}/pyvenv.cfg"):
         return home
-    return folder_of(folder_of(executable))
+    return no_answer(home) or folder_of(folder_of(executable))
 
 
 Words = tuple[str | Redacted, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Map, then
+from probes.kit.facts import Gap, Map, no_answer, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.host import Host
 from probes.libraries.finders import Maps, mapped
@@ -15,11 +15,13 @@ _CUSTOMISATIONS = ("sitecustomize", "usercustomize")
 
 
 class Path(NamedTuple):
-    """The whole import path, with the names in each folder that could be listed. places: of the hooks, by name."""
+    """The whole import path, with the names in each folder that could be listed. places: of the hooks, by name. silent:
+    why one of the folders was not listed that may hold something."""
 
     folders: Mapping[Folder, tuple[str, ...]]
     hooks: Mapping[str, Hook]
     places: Mapping[str, str]
+    silent: Gap | None = None
 
 
 def path(host: Host, before: Iterable[Folder]) -> Path:
@@ -27,7 +29,7 @@ def path(host: Host, before: Iterable[Folder]) -> Path:
     search = _Search(host)
     for folder in before:
         search.add(folder)
-    return Path(search.folders, search.hooks, search.places)
+    return Path(search.folders, search.hooks, search.places, search.silent)
 
 
 class _Search:
@@ -36,11 +38,13 @@ class _Search:
         self.folders: dict[Folder, tuple[str, ...]] = {}
         self.hooks: dict[str, Hook] = {}
         self.places: dict[str, str] = {}
+        self.silent: Gap | None = None
         self._known: set[str] = set()
 
     def add(self, folder: Folder) -> None:
         """One that is not there, or that cannot be listed, holds nothing that could be imported by name."""
         names = self._host.names(folder.path)
+        self.silent = self.silent or no_answer(names)
         if folder.path in self._known or isinstance(names, Gap):
             return
         self._known.add(folder.path)
@@ -68,7 +72,8 @@ class _Search:
 
     def _is_there(self, folder: Folder, line: str) -> bool:
         """As site.py has it. What names nothing is not told: the file may be a link to somebody's secrets."""
-        return not _is_code(line) and not isinstance(self._host.stat(absolute(line, folder.path)), Gap)
+        there = "" if _is_code(line) else self._host.stat(absolute(line, folder.path))
+        return bool(there) and (not isinstance(there, Gap) or no_answer(there) is not None)
 
     def _key(self, name: str) -> str:
         """Files of one name in two site folders are both read."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Map, Seen, seen_or, then
+from probes.kit.facts import Gap, Map, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
@@ -176,13 +176,15 @@ def _is_lib(name: str) -> bool:
 
 
 def _site_packages(host: Host, prefix: str, lib: str, kind: str) -> Iterator[Folder]:
-    """lib64 is that of Fedora's and SUSE's builds, for compiled packages."""
+    """lib64 is that of Fedora's and SUSE's builds, for compiled packages. One that does not answer is on the path."""
     if prefix == "/usr" and not isinstance(host.stat(_DEBIAN), Gap):
         places = [f"/usr/local/lib/{lib}/dist-packages", _DEBIAN, f"/usr/lib/{lib}/dist-packages"]
     else:
         places = [f"{prefix}/lib64/{lib}/site-packages", f"{prefix}/lib/{lib}/site-packages"]
-    found = {place: info for place in places if not isinstance(info := host.stat(place), Gap)}
+    seen = {place: host.stat(place) for place in places}
+    found = {place: info for place, info in seen.items() if not isinstance(info, Gap)}
     if len({(info.device, info.inode) for info in found.values()}) < len(found):  # lib64 is a link to lib
         found.pop(places[0])
-    for place in found:
-        yield Folder(place, kind, site=True)
+    for place in places:
+        if place in found or no_answer(seen[place]):
+            yield Folder(place, kind, site=True)

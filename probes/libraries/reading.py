@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from probes.kit.answering import answering
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import absolute
 from probes.kit.host import Host
@@ -27,7 +28,7 @@ def libraries(host: Host, pid: int) -> Libraries:
     how = started(host, pid)
     if isinstance(how, Gap):
         return _nothing(how, how)
-    files = host.within(pid)
+    files = answering(host, pid)
     told = python(files, how)
     if isinstance(told.folders, Gap):
         return _nothing(told.prefix, told.folders)
@@ -72,7 +73,7 @@ def _of(
     return Libraries(
         environment=told.prefix,
         python=told.version,
-        folders=told.untold or tuple(below(folder.path) for folder in searched.folders),
+        folders=told.untold or searched.silent or tuple(below(folder.path) for folder in searched.folders),
         packages=Map(packages),
         origins=Map({name: one for name, one in origins.items() if one}),
         shadowed=Map({name: _hidden(same[1:], below) for name, same in found.items() if same[1:]}),

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from probes.kit.answers import Stat
-from probes.kit.facts import Gap, Seen, seen_or, then
+from probes.kit.facts import Gap, Seen, no_answer, seen_or, then
 from probes.kit.host import Host
 from probes.libraries.added import Held, added, held
 from probes.libraries.sections import Modified
@@ -121,8 +121,10 @@ class Checker:
         differing: dict[str, str] = {}
         newer: list[tuple[int, Row]] = []
         for row in self._unlike(site, told):
-            info = seen_or(self._host.stat(f"{site}/{row.path}"), None)
-            if info is None:
+            info = self._host.stat(f"{site}/{row.path}")
+            if silent := no_answer(info):
+                return Modified(digest=silent, count=silent, files=silent, unsettled=silent)
+            if isinstance(info, Gap):
                 differing[row.path] = "gone"
             elif info.size != row.size:
                 differing[row.path] = self._content(f"{site}/{row.path}", info.size) or f"{info.size} bytes"

@@ -183,22 +183,29 @@ class Libraries(Section):
         "Those that came from a checkout, an archive or a folder instead of an index",
         "direct_url.json, .egg-link",
         follows=("libraries/*/packages",),
+        complete_by="folders",
     )
     shadowed: Seen[Map[Seen[tuple[str, ...]]]] = config(
         "A package that is installed twice runs as the one whose folder comes first, whatever the other's version says",
         "the import path; VERSION in FOLDER of those that are hidden",
         follows=("libraries/*/folders",),
+        complete_by="folders",
     )
     hooks: Seen[Map[Hook]] = config(
-        "Code that runs before the program, and folders that only they name", ".pth files of the site folders"
+        "Code that runs before the program, and folders that only they name",
+        ".pth files of the site folders",
+        complete_by="folders",
     )
     customisations: Seen[Map[Customisation]] = config(
-        "Code that runs before the program, found by its name alone", "sitecustomize and usercustomize"
+        "Code that runs before the program, found by its name alone",
+        "sitecustomize and usercustomize",
+        complete_by="folders",
     )
     engines: Seen[Map[Engine]] = config(
         "Engines whose source tells which variables they read",
         "the distributions vllm, sglang and lmdeploy",
         follows=("libraries/*/packages",),
+        complete_by="folders",
     )
     written_since: Seen[tuple[str, ...]] = telemetry(
         "The process has what was there before: what was changed beneath it is in force once it is started again",

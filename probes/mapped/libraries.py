@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from probes.kit.answering import answering
 from probes.kit.answers import Elf
-from probes.kit.facts import Gap, Map, Seen, then
+from probes.kit.facts import Gap, Map, Seen, no_answer, then
 from probes.kit.filepaths import inside, root_of
 from probes.kit.host import Host
 from probes.mapped.objects import Object, Objects
@@ -51,7 +52,7 @@ def preloaded(host: Host, pid: int) -> Seen[tuple[str, ...]]:
     variable = then(variables, lambda environ: environ.items.get("LD_PRELOAD", ""))
     if not isinstance(variable, (str, Gap)):
         variable = Gap("not_observable", "LD_PRELOAD holds what may not be told")
-    listed = host.within(pid).text(PRELOAD)
+    listed = answering(host, pid).text(PRELOAD)
     if isinstance(listed, Gap) and listed.code == "absent":
         listed = ""
     return then(variable, lambda own: then(listed, lambda everybodys: tuple(_WORDS.findall(f"{own} {everybodys}"))))
@@ -60,7 +61,7 @@ def preloaded(host: Host, pid: int) -> Seen[tuple[str, ...]]:
 class _Reading:
     def __init__(self, host: Host, pid: int) -> None:
         self._host, self._pid = host, pid
-        self._files = host.within(pid)
+        self._files = answering(host, pid)
         self._owners = owners(host, pid)
         self._root = root_of(host, pid)
 
@@ -83,7 +84,7 @@ class _Reading:
     def _place(self, file: Object, path: str) -> tuple[Host, str]:
         """What no folder lists any more, or by a name that is no text, the kernel still hands to root."""
         seen = self._files.stat(path)
-        if file.deleted or (isinstance(seen, Gap) and seen.code == "absent"):
+        if (file.deleted and not no_answer(seen)) or (isinstance(seen, Gap) and seen.code == "absent"):
             return self._host, f"/proc/{self._pid}/map_files/{file.addresses}"
         return self._files, path
 

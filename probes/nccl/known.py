@@ -6,7 +6,7 @@ NCCL 2.19.3 holds all of those it documents so. A name that neither it nor a plu
 import re
 from collections.abc import Iterable, Sequence
 
-from probes.kit.facts import Gap, Seen, then
+from probes.kit.facts import Gap, Seen, no_answer, then
 from probes.kit.host import Host
 
 # libnccl, its plugins for networks, tuning and profiling, and RCCL; what was replaced on disk is not looked at.
@@ -34,6 +34,8 @@ def _in_none(files: Host, paths: Sequence[str], asked: Sequence[str]) -> Seen[tu
         return Gap("absent", "no NCCL is mapped, or it is part of another library")
     if any(path.endswith(_REPLACED) for path in paths):
         return Gap("not_observable", "the library was replaced while it was mapped")
+    if silent := next(filter(None, (no_answer(files.stat(path)) for path in paths)), None):
+        return silent
     if not any(_holds(files, path, _IN_ALL) for path in paths):
         return Gap("unsupported", "this library tells no names: its sections are stripped, or it may not be read")
     return tuple(name for name in asked if not any(_holds(files, path, name) for path in paths))

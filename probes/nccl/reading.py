@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from probes.kit.answering import answering
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
@@ -34,7 +35,7 @@ TELLS = ("INFO", "TRACE", "ABORT")
 
 
 def nccl(host: Host, pid: int) -> Nccl:
-    files = host.within(pid)
+    files = answering(host, pid)
     found = variables(host, files, pid)
     cwd = seen_or(link_of(host, pid, "cwd"), "/")
     named = found.values if isinstance(found.values, Gap) else Map(dict(_files(files, found, cwd)))

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from probes.kit.answering import unanswered
 from probes.kit.configured import configured
-from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.flags import flags
 from probes.kit.host import Host
@@ -50,7 +51,7 @@ def described(host: Host, started: Started) -> Described:
     executable, argv = started.executable, started.argv
     known = None if isinstance(executable, Gap) else named(executable)
     if isinstance(executable, Gap) or known is None:
-        program = Program(path=executable, sha256=then(executable, lambda _: host.sha256(started.file)))
+        program = Program(path=executable, sha256=_executables_digest(host, started))
         none = executable if isinstance(executable, Gap) else _COMPILED
         interpreter = Interpreter(environment=none, path=none, sha256=none, version=none, options=none)
         own = then(argv, _own_words if isinstance(executable, Gap) else lambda words: words[1:])
@@ -128,6 +129,8 @@ def _module(started: Started, argv: Sequence[Text]) -> Seen[str]:
         if isinstance(folder, Gap):
             return folder
         for tail in (f"{place}/__main__.py", f"{place}.py"):
+            if silent := no_answer(started.files.stat(f"{folder}/{tail}")):
+                return silent
             if is_file(started.files, f"{folder}/{tail}"):
                 return f"{folder}/{tail}"
     return Gap("not_observable", f"module {module} lies in none of the folders that can be told from outside")
@@ -148,13 +151,18 @@ def _import_folders(started: Started) -> Iterator[Seen[str]]:
             yield f"{home}/lib/{name}/site-packages"
 
 
+def _executables_digest(host: Host, started: Started) -> Seen[str]:
+    path = started.executable
+    return then(path, lambda there: unanswered(started.files, there) or host.sha256(started.file))
+
+
 def _interpreter(host: Host, started: Started, known: Named, options: Seen[tuple[Text, ...]]) -> Interpreter:
     python = known.family == "python"
     prefix = _environment(started) if python else Gap("absent", "only Python has environments")
     return Interpreter(
         environment=prefix,
         path=started.executable,
-        sha256=host.sha256(started.file),
+        sha256=_executables_digest(host, started),
         version=version(started.files, prefix, known),
         options=options,
     )

@@ -4,6 +4,7 @@ from functools import partial
 
 import msgspec
 
+from probes.kit.answering import answering
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.filepaths import folder_of, link_of
 from probes.kit.git import git, tree_of
@@ -66,7 +67,7 @@ def _started(host: Host, pid: int) -> tuple[Sorted, Started]:
         argv=argv,
         cwd=cwd,
         called=then(executable, lambda path: then(argv, lambda words: first(untitled(host, pid, path, words)))),
-        files=host.within(pid),
+        files=answering(host, pid),
         search=in_clear(environ, "PATH"),
         imports=of_folders(environ, "PYTHONPATH"),
         began=partial(began, host, pid),

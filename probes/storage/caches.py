@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from probes.kit.facts import Gap, Redacted, Seen, seen_or, then
+from probes.kit.facts import Gap, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.host import Host
 from probes.storage.sections import AtStart, Cache
 
@@ -106,7 +106,7 @@ def held(files: Host, folder: str) -> Seen[Held]:
         entries = files.stats(f"{folder}/{below}".rstrip("/"))
         looked += 1
         if isinstance(entries, Gap):
-            if not below and entries.code != "absent":
+            if no_answer(entries) or (not below and entries.code != "absent"):
                 return entries
             continue
         for name, info in sorted(entries.items()):

@@ -154,7 +154,7 @@ def test_each_question_is_one_of_files_or_is_refused() -> None:
     derived = {"line", "number", "within", "begin_moment"}
     machine = {
         "environ", "arguments", "io_priority", "pids", "opened", "kernel_log", "command", "cpuid", "pci_config",
-        "nvml", "nvml_devices", "nvml_sample", "ethtool", "netlink", "routes",
+        "nvml", "nvml_devices", "nvml_sample", "ethtool", "netlink", "routes", "http",
     }  # fmt: skip
     assert public - derived == FILES | machine
     assert not FILES & machine
