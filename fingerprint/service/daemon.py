@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from fingerprint.service.broadcast import Broadcast
 from fingerprint.service.changes import Changes
 from fingerprint.service.clocks import Clocks, clocks, jumps
 from fingerprint.service.containers import Containers
+from fingerprint.service.failures import Failures
 from fingerprint.service.happened import of_change, of_jump, of_restart, of_server, of_trouble
 from fingerprint.service.outbox import Outbox
 from fingerprint.service.recent import Recent
@@ -55,14 +56,6 @@ LAST_PATIENCE_SECONDS = 0.3
 """Of all runs together, when the service ends."""
 BUDGET_SECONDS = 20.0
 """Of one round: nobody waits for it."""
-
-
-class Failed(NamedTuple):
-    """A job that raised. at: when it did last, on the monotonic clock."""
-
-    times: int
-    what: str
-    at: float
 
 
 class Service:
@@ -100,9 +93,9 @@ class Service:
         self._since = time.time_ns()
         self._good: dict[str, int] = {}
         self._last: Mapping[str, Reading] = {}
-        self._failures: dict[str, Failed] = {}
+        self._failures = Failures()
         self._store_trouble = ""
-        self.schedule = Schedule(self.jobs(), self._failed)
+        self.schedule = Schedule(self.jobs(), self._failures.add)
 
     def jobs(self) -> tuple[Job, ...]:
         return (
@@ -354,10 +347,7 @@ class Service:
         return f"the reader has said nothing for {seconds:.0f} s" if seconds >= SILENT_SECONDS else ""
 
     def _raised(self) -> Iterator[str]:
-        for job, failed in tuple(self._failures.items()):
-            if time.monotonic() - failed.at < HOUR:
-                yield f"the job {job} failed ({failed.what}), failures since the start: {failed.times}"
-        yield from (*self._served.troubles, *self._spills.troubles)
+        yield from (*self._failures.told, *self._served.troubles, *self._spills.troubles)
         if isinstance(stat(self.host, INIT), Gap):
             yield "/proc hides processes of other users (hidepid), whose servers are not noticed: see docs/service.md"
         if self._outbox.lost:
@@ -386,10 +376,6 @@ class Service:
 
     def _save_events(self, events: tuple[Event, ...]) -> None:
         self.store().add_events(events)
-
-    def _failed(self, job: str, error: BaseException) -> None:
-        times = self._failures[job].times if job in self._failures else 0
-        self._failures[job] = Failed(times + 1, f"{type(error).__name__}: {error}", time.monotonic())
 
 
 def _of_all(failed: list[Area], of: int) -> str:

@@ -163,7 +163,7 @@ def test_a_job_that_failed_is_told_for_an_hour_and_in_the_journal_once_a_minute(
         service.schedule.start()
         until(failed_thrice, 30)
         assert capsys.readouterr().err.count("ValueError: it fails") == 1
-        monkeypatch.setattr("fingerprint.service.daemon.HOUR", 0)
+        monkeypatch.setattr("fingerprint.service.failures.TOLD_SECONDS", 0)
         assert service.health().ok
     finally:
         servers.stop()
