@@ -77,7 +77,9 @@ def unchanged(count: int, unread: Sequence[str], intended: Sequence[ChangedFact]
 
 
 def _moved(metrics: Sequence[MetricChange]) -> list[MetricChange]:
-    return [metric for metric in metrics if metric.verdict in MOVED]
+    """Where none did, their tails."""
+    moved = [metric for metric in metrics if metric.verdict in MOVED]
+    return moved or [it.tail for it in metrics if it.tail_is_odd and it.tail and it.tail.verdict in MOVED]
 
 
 def _in_words(metric: MetricChange) -> str:

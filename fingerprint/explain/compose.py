@@ -178,7 +178,8 @@ def exit_status(diff: Diff, exit_on: ExitOn = "any") -> int:
     what went dark, came to light or cannot be compared: nobody saw it change.
     """
     facts = any(c.verdict in SEEN_TO_CHANGE and not c.context for c in diff.changes)
-    verdicts = {metric.verdict for metric in diff.metrics}
+    tails = (metric.tail for metric in diff.metrics if metric.tail_is_odd)
+    verdicts = {metric.verdict for metric in (*diff.metrics, *tails) if metric}
     metrics, worse = bool(verdicts & {"worse", "better"}), "worse" in verdicts
     wanted = {"any": facts or metrics, "facts": facts, "metrics": metrics, "worse": worse, "nothing": False}
     return int(wanted[exit_on])

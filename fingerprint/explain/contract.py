@@ -91,7 +91,10 @@ class Spread(Contract, frozen=True):
 
 
 class MetricChange(Contract, frozen=True):
-    """ratio: b/a of the medians. ci: its 95 % interval where there is one. a or b None: not measured there."""
+    """ratio: b/a of the medians. ci: its 95 % interval where there is one. a or b None: not measured there.
+
+    tail: a quantile far from the middle, judged by itself, `ttft p99`; odd where it moved, or may have, otherwise.
+    """
 
     name: str
     unit: str
@@ -102,6 +105,8 @@ class MetricChange(Contract, frozen=True):
     ci: tuple[float, float] | None
     verdict: MetricVerdict
     says: str
+    tail: "MetricChange | None"
+    tail_is_odd: bool
 
 
 class Factor(Contract, frozen=True):

@@ -10,6 +10,7 @@ from fingerprint.canary.names import is_canary
 from fingerprint.explain.contract import EVERY_RUN, MOST_VALUES, MetricChange, MetricVerdict, Spread
 from fingerprint.explain.observed import is_calm
 from fingerprint.explain.subject import Subject, ended, unlike_ends
+from fingerprint.explain.tails import is_odd, tail
 from fingerprint.explain.values import percent
 from fingerprint.metrics import Metric
 from fingerprint.runs.run import Run
@@ -62,6 +63,7 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
     sides = series_of(counted(a), name), series_of(counted(b), name)
     found = _assessed(metric, a, b, sides, [run for run in others if _is_alike(run, metric)])
     medians = found.medians or tuple(side.median if side.starts else None for side in sides)
+    slow = _tail(metric, a, b, others) if all(side.starts for side in sides) else None
     change = MetricChange(
         name=name,
         unit=metric.unit,
@@ -72,8 +74,16 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
         ci=found.ci,
         verdict=found.verdict,
         says="; ".join(filter(None, (found.says, *found.notes, found.more))),
+        tail=slow,
+        tail_is_odd=is_odd(slow, found),
     )
     return _unless_in_noise(change)
+
+
+def _tail(metric: Metric, a: Subject, b: Subject, others: Sequence[Run]) -> MetricChange | None:
+    if _not_comparable(metric.name, a, b):
+        return None
+    return tail(metric, counted(a), counted(b), [run for run in others if _is_alike(run, metric)])
 
 
 def _spread(median: float | None, samples: Sequence[float]) -> Spread | None:

@@ -29,6 +29,7 @@ from fingerprint.report.phrases import (
     suspect_change,
     values,
     why_unknown,
+    with_tails,
 )
 from fingerprint.words import clean, in_words, moment, quantity
 
@@ -97,7 +98,7 @@ def _head(diff: Diff) -> Iterator[str]:
 
 def _metrics(diff: Diff) -> Iterator[str]:
     if diff.metrics:
-        yield table(("Metric", "A", "B", "B / A", ""), map(_metric, diff.metrics))
+        yield table(("Metric", "A", "B", "B / A", ""), map(_metric, with_tails(diff.metrics)))
         yield "\n".join(f"- {words(f'{listed(names, 4)}: {says}')}" for says, names in remarks(diff).items())
     if diff.arithmetic:
         yield words(" ".join(diff.arithmetic.says))

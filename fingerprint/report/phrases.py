@@ -1,7 +1,7 @@
 """What a diff says, as phrases without a shape: the same words in text, Markdown and HTML."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fingerprint.explain.contract import (
@@ -48,12 +48,18 @@ def starts(side: Side) -> str:
     return f"{several}{last.started} on {side.host}, {last.ended}"
 
 
+def with_tails(metrics: Iterable[MetricChange]) -> list[MetricChange]:
+    """Each, and behind it its tail where that moved otherwise."""
+    return [each for metric in metrics for each in (metric, metric.tail if metric.tail_is_odd else None) if each]
+
+
 def remarks(diff: Diff) -> Mapping[str, list[str]]:
     """What is remarked, of which metrics; first of those that moved. Where one lies farther apart, it is not said why
     those are not assessed that hardly differ."""
     found: dict[str, list[str]] = {}
-    far = [metric for metric in diff.metrics if not _is_near(metric)]
-    asked = far if any(_remark(metric, diff) for metric in far) else diff.metrics
+    metrics = with_tails(diff.metrics)
+    far = [metric for metric in metrics if not _is_near(metric)]
+    asked = far if any(_remark(metric, diff) for metric in far) else metrics
     for metric in sorted(asked, key=lambda metric: metric.verdict in ("same", "unassessed")):
         if remark := _remark(metric, diff):
             found.setdefault(remark, []).append(metric.name)

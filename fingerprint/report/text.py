@@ -43,6 +43,7 @@ from fingerprint.report.phrases import (
     took,
     values,
     why_unknown,
+    with_tails,
 )
 from fingerprint.report.suspects import IN_FULL, suspects
 from fingerprint.words import clean
@@ -85,16 +86,17 @@ def _metrics(diff: Diff) -> Iterator[ConsoleRenderable]:
     remarked = remarks(diff)
     by_all = next(iter(remarked)) if len(remarked) == 1 and any(metric.ci for metric in diff.metrics) else ""
     yield heading("Metrics", by_all)
-    same = [metric for metric in diff.metrics if metric.verdict == "same"]
-    told = [metric for metric in diff.metrics if metric not in same] if 1 < len(same) < len(diff.metrics) else []
-    apart = [metric for metric in told or diff.metrics if metric.name not in EVERY_RUN]
-    yield from rows([_metric(metric) for metric in apart or told or diff.metrics], indent=2)
-    if also := [metric for metric in told or diff.metrics if apart and metric not in apart]:
+    metrics = with_tails(diff.metrics)
+    same = [metric for metric in metrics if metric.verdict == "same"]
+    told = [metric for metric in metrics if metric not in same] if 1 < len(same) < len(metrics) else []
+    apart = [metric for metric in told or metrics if metric.name not in EVERY_RUN]
+    yield from rows([_metric(metric) for metric in apart or told or metrics], indent=2)
+    if also := [metric for metric in told or metrics if apart and metric not in apart]:
         yield indented(f"and {', '.join(map(_in_a_word, also))}")
     if told:
         yield indented(f"the same: {', '.join(map(at_rest, same))}")
     for remark, names in list(remarked.items())[: 0 if by_all else REMARKS]:
-        yield indented(f"{listed(names, 4)}: {remark}" if diff.metrics[1:] else remark)
+        yield indented(f"{listed(names, 4)}: {remark}" if metrics[1:] else remark)
     yield from _left_out(len(remarked), REMARKS)
 
 

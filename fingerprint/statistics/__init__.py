@@ -8,6 +8,7 @@ from fingerprint.statistics.planning import Plan, plan
 from fingerprint.statistics.rules import SMALL
 from fingerprint.statistics.series import Series, Start, series
 from fingerprint.statistics.spread import components, modes
+from fingerprint.statistics.tails import quantile, quantiles_of_stretches, rarity
 from fingerprint.statistics.words import standing
 
 __all__ = [
@@ -20,6 +21,9 @@ __all__ = [
     "components",
     "modes",
     "plan",
+    "quantile",
+    "quantiles_of_stretches",
+    "rarity",
     "series",
     "standing",
 ]

@@ -63,6 +63,8 @@ def metric(name: str, verdict: Any, before: float, after: float, **more: Any) ->
         "ratio": after / before,
         "ci": None,
         "says": "",
+        "tail": None,
+        "tail_is_odd": False,
     }
     return MetricChange(**{"name": name, "unit": "s", "better": "lower", "verdict": verdict} | given | more)
 

@@ -22,6 +22,7 @@ from fingerprint.report.phrases import (
     took,
     values,
     why_unknown,
+    with_tails,
 )
 from fingerprint.words import quantity
 
@@ -78,8 +79,9 @@ def folded(title: Child, *inner: Child, is_open: bool = False) -> Html:
 def _metrics(diff: Diff) -> Html | None:
     if not diff.metrics:
         return None
-    scale = ratios(diff.metrics)
-    ordered = sorted(diff.metrics, key=lambda metric: metric.verdict not in MOVED)
+    metrics = with_tails(diff.metrics)
+    scale = ratios(metrics)
+    ordered = sorted(metrics, key=lambda metric: metric.verdict not in MOVED)
     told = [tag("p", tag("b", ", ".join(names)), f": {remark}") for remark, names in remarks(diff).items()]
     return section("Metrics", _strips(diff), _table(ordered, scale), tag("div", told, class_="remarks"))
 
