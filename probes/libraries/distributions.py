@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
-from probes.libraries.imports import Folder
+from probes.kit.imports import Folder
 
 _SUFFIXES = (".dist-info", ".egg-info")
 # NAME-VERSION, of an .egg-info also with -pyX.Y behind. `_` in a version stands for what may be `-` or `+`.

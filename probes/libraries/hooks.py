@@ -1,13 +1,13 @@
 """What an environment runs or adds at each start: .pth files, sitecustomize, usercustomize (CPython's site.py)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from probes.kit import pth
 from probes.kit.facts import Gap, Map, no_answer, then
 from probes.kit.filepaths import absolute, is_file
 from probes.kit.host import Host
-from probes.libraries.finders import Maps, mapped
-from probes.libraries.imports import Folder
+from probes.kit.imports import Folder
 from probes.libraries.sections import Customisation, Hook, Text
 
 _LONGEST = 300  # characters of a line that are told
@@ -49,31 +49,20 @@ class _Search:
             return
         self._known.add(folder.path)
         self.folders[folder] = names
-        for name in names if folder.site else ():
-            if name.endswith(".pth") and not name.startswith("."):
-                self._hook(folder, name)
+        for name in pth.files_among(names) if folder.site else ():
+            self._hook(folder, name)
 
     def _hook(self, folder: Folder, name: str) -> None:
         place = f"{folder.path}/{name}"
-        lines = then(self._host.text(place), lambda text: tuple(_lines(text)))
-        adds = then(lines, lambda all_: tuple(line for line in all_ if self._is_there(folder, line)))
-        runs = then(lines, lambda all_: tuple(self._told(line) for line in all_ if _is_code(line)))
-        maps = then(lines, lambda all_: self._mapped(folder, all_))
+        lines = pth.lines_of(self._host, place)
+        adds = then(lines, lambda all_: tuple(line for line in all_ if pth.adds(self._host, folder.path, line)))
+        runs = then(lines, lambda all_: tuple(self._told(line) for line in all_ if pth.is_code(line)))
+        maps = then(lines, lambda all_: pth.maps(self._host, folder.path, all_))
         key = self._key(name)
         self.places[key] = place
         self.hooks[key] = Hook(sha256=self._host.sha256(place), adds=adds, runs=runs, maps=maps)
         for line in () if isinstance(adds, Gap) else adds:
             self.add(Folder(absolute(line, folder.path), "added"))
-
-    def _mapped(self, folder: Folder, lines: Sequence[str]) -> Maps:
-        """By the first line that starts a finder."""
-        maps = (mapped(self._host, folder.path, line) for line in lines)
-        return next((told for told in maps if isinstance(told, Gap) or told.items), Map({}))
-
-    def _is_there(self, folder: Folder, line: str) -> bool:
-        """As site.py has it. What names nothing is not told: the file may be a link to somebody's secrets."""
-        there = "" if _is_code(line) else self._host.stat(absolute(line, folder.path))
-        return bool(there) and (not isinstance(there, Gap) or no_answer(there) is not None)
 
     def _key(self, name: str) -> str:
         """Files of one name in two site folders are both read."""
@@ -82,14 +71,6 @@ class _Search:
 
     def _told(self, line: str) -> Text:
         return self._host.redactor.parameter("", line if len(line) <= _LONGEST else f"{line[:_LONGEST]}...")
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line.rstrip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
-
-
-def _is_code(line: str) -> bool:
-    return line.startswith(("import ", "import\t"))
 
 
 def customisations(host: Host, folders: Sequence[Folder], below: Callable[[str], str]) -> Map[Customisation]:

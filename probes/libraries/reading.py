@@ -6,14 +6,14 @@ from functools import partial
 from probes.kit.answering import answering
 from probes.kit.facts import Gap, Map, Seen, seen_or, then
 from probes.kit.filepaths import absolute
+from probes.kit.finders import imported_from
 from probes.kit.host import Host
+from probes.kit.imports import Folder, Python, python, started
 from probes.kit.processes import family
 from probes.kit.written import written_since
 from probes.libraries.distributions import Distribution, distributions
 from probes.libraries.engines import engines
-from probes.libraries.finders import imported_from
 from probes.libraries.hooks import Path, customisations, path
-from probes.libraries.imports import Folder, Python, python, started
 from probes.libraries.origins import Origins
 from probes.libraries.record import Checker, Record, Rows, record
 from probes.libraries.sections import Customisation, Libraries, Modified, Package

@@ -12,15 +12,15 @@ from probes.kit.answering import answering
 from probes.kit.answers import Resident
 from probes.kit.asked import asked
 from probes.kit.configured import configured
-from probes.kit.facts import Gap, Map, Redacted, Seen, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.hub import Place, place
-from probes.kit.interpreters import named
+from probes.kit.imports import python, started
 from probes.kit.parse import fields
 from probes.kit.probe import Target
 from probes.kit.processes import began, stat
-from probes.kit.pythons import environment, untitled
+from probes.kit.pth import importing
 from probes.kit.shards import shards, weights_among
 from probes.storage.caches import STEERING, cache, folders, held
 from probes.storage.places import Where, mounts, where
@@ -141,17 +141,5 @@ def _mounted(at: Seen[Where], mounted: Mapping[str, Mount]) -> Mount:
 
 
 def _tuned(host: Host, pid: int, files: Host, env: Env) -> Map[Tuned]:
-    return tuned(host, files, tuned_folders(files, env, _prefix(host, pid, files, env)))
-
-
-def _prefix(host: Host, pid: int, files: Host, env: Env) -> Seen[str]:
-    """Of the Python environment."""
-    executable, argv = link_of(host, pid, "exe"), host.arguments(pid)
-    if isinstance(executable, Gap) or isinstance(argv, Gap):
-        return Gap("absent", "the process ended")
-    known = named(executable)
-    if known is None or known.family != "python":
-        return Gap("absent", "the program is no Python")
-    search = env.get("PATH", "")
-    called = next(iter(untitled(host, pid, executable, argv)), "")
-    return environment(files, executable, called, search if isinstance(search, str) else "", link_of(host, pid, "cwd"))
+    path = then(started(host, pid), lambda how: python(files, how).folders)
+    return tuned(host, files, tuned_folders(files, env, importing(files, seen_or(path, ()))))

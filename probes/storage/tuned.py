@@ -1,9 +1,9 @@
 """Files in which engines look for settings of their kernels, named after the model's shape and the GPU."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from probes.kit.facts import Gap, Map, Redacted, Seen, seen_or, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.host import Host
 from probes.storage.sections import Tuned
 
@@ -32,11 +32,19 @@ def gpus(host: Host) -> Seen[frozenset[str]]:
     return names or Gap("asleep", "to ask a GPU for its name would wake it")
 
 
-def folders(files: Host, env: Mapping[str, str | Redacted], prefix: Seen[str]) -> Mapping[str, Seen[str]]:
-    """prefix: of the Python environment. One that a variable names and that is not there is told: the engine does
-    without."""
-    packaged = {key: path for key, path in _packaged(files, prefix) if not isinstance(files.stat(path), Gap)}
-    return {**dict(_named(env)), **packaged}
+def folders(files: Host, env: Mapping[str, str | Redacted], importing: Iterable[str]) -> Mapping[str, Seen[str]]:
+    """importing: folders that packages are imported from, the first that holds one counts. One that a variable names
+    and that is not there is told: the engine does without."""
+    found: dict[str, Seen[str]] = dict(_named(env))
+    silent: dict[str, Gap] = {}
+    for home in importing:
+        for key, below in _IN_PACKAGES.items():
+            there = files.stat(f"{home}/{below}")
+            if not isinstance(there, Gap):
+                found.setdefault(key, f"{home}/{below}")
+            elif gap := no_answer(there):
+                silent[key] = gap
+    return {**silent, **found}
 
 
 def tuned(host: Host, files: Host, places: Mapping[str, Seen[str]]) -> Map[Tuned]:
@@ -49,13 +57,6 @@ def _named(env: Mapping[str, str | Redacted]) -> Iterator[tuple[str, Seen[str]]]
         if value := env.get(name):
             clear = isinstance(value, str) and value.startswith("/")
             yield name, f"{value}{below}" if clear else Gap("not_observable", f"{name} is relative, or was redacted")
-
-
-def _packaged(files: Host, prefix: Seen[str]) -> Iterator[tuple[str, str]]:
-    home = seen_or(prefix, "")
-    for python in seen_or(files.names(f"{home}/lib"), ()) if home else ():
-        for site in ("site-packages", "dist-packages") if python.startswith("python3") else ():
-            yield from ((key, f"{home}/lib/{python}/{site}/{below}") for key, below in _IN_PACKAGES.items())
 
 
 def _of_gpus(files: Host, path: Seen[str], names: Seen[frozenset[str]]) -> Seen[Map[Seen[str]]]:

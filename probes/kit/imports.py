@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
-from probes.kit.facts import Gap, Map, Seen, no_answer, seen_or, then
+from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
 from probes.kit.pythons import environment, of_folders, path_folders, switches, untitled, version
-from probes.libraries.sections import Text
+
+Text = Union[str, Redacted]
 
 _SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)

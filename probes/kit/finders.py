@@ -14,7 +14,7 @@ import msgspec
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.filepaths import folder_of
 from probes.kit.host import Host
-from probes.libraries.sections import Text
+from probes.kit.imports import Text
 
 CAP = 256 << 10  # bytes
 _FINDER = re.compile(r"import[ \t]+(__editable___\w+_finder|_editable_impl_\w+)")
