@@ -115,8 +115,9 @@ def _verdict(suspect: Suspect, changes: Sequence[ChangedFact]) -> str:
 
 
 def _doubt(metrics: Sequence[MetricChange]) -> str:
-    """What an unassessed metric shows: marked beyond 10 %, and never called a change."""
-    marked = foremost([metric for metric in metrics if is_marked(metric)])
+    """What an unassessed metric shows, else a tail: marked beyond 10 %, and never called a change."""
+    tails = [metric.tail for metric in metrics if metric.tail and metric.tail_is_odd and is_marked(metric.tail)]
+    marked = foremost([metric for metric in metrics if is_marked(metric)] or tails)
     return f"; {marked.name} {percent(marked.ratio)}, unassessed" if marked and marked.ratio else ""
 
 

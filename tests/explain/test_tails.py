@@ -53,6 +53,7 @@ def test_of_two_summaries_a_tail_is_told_and_unassessed() -> None:
     _, slow = with_tails(it for it in diff.metrics if it.name == "ttft")
     assert (slow.name, slow.ratio, slow.verdict) == ("ttft p99", pytest.approx(95 / 41), "unassessed")
     assert "one number each" in slow.says
+    assert "ttft p99 +132 %, unassessed" in diff.headline
     assert exit_status(diff) == 0
 
 
