@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from fingerprint.reader import Reader, take_snapshot
 from fingerprint.snapshot import Job, Key, Snapshot
 
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 600.0, 86_400.0
-"""Until what hung is asked again: each time one more reader may be left behind that cannot end."""
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 50.0, 86_400.0
+"""Until what hung is asked again: in the next round, as it may be over; later seldom, as each time one more reader may
+be left behind that cannot end."""
 
 
 class Waits:
@@ -19,15 +20,18 @@ class Waits:
     def __init__(self) -> None:
         self._until: dict[Key, tuple[float, float]] = {}
 
+    def hang(self, keys: Collection[Key], now: float) -> None:
+        """From now on they are waited for, unless they are already."""
+        for key in keys:
+            self._until.setdefault(key, (now + FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS))
+
     def retry(self, hung: Collection[Key], now: float) -> list[Key]:
         """Those whose wait is over. Each further time the wait is twice as long."""
-        found = []
-        for key in hung:
-            at, wait = self._until.get(key, (0.0, FIRST_WAIT_SECONDS / 2))
-            if not at or (now >= at and key in self._until):
-                found += [key] if at else []
-                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
-                self._until[key] = (now + wait, wait)
+        self.hang(hung, now)
+        found = [key for key in hung if now >= self._until[key][0]]
+        for key in found:
+            wait = min(2 * self._until[key][1], LONGEST_WAIT_SECONDS)
+            self._until[key] = (now + wait, wait)
         return found
 
     def answered(self, keys: Collection[Key]) -> None:
@@ -63,6 +67,7 @@ class Rounds:
             for key in self._waits.retry(tuple(self._reader.hung), time.monotonic()):
                 self._reader.hung.pop(key, None)
             taken = take_snapshot(self._reader, [Job(area) for area in wanted], self._key, self._budget)
+            self._waits.hang(tuple(self._reader.hung), time.monotonic())
             self._waits.answered([key for key, reading in taken.readings.items() if reading.outcome == "ok"])
             taken = replace(taken, readings={Key(area): taken.readings[Key(area)] for area in wanted})
             self.newest = self.newest if areas else taken
