@@ -119,7 +119,6 @@ class Census:
         self._servers_due = False
         self._loading: set[Key] = set()
         self._answering: set[Key] = set()
-        self._servers: dict[Key, Target] = {}
         self._environments_due: dict[Hashable, Target] = {}
         self._environments_begun: dict[Hashable, Target] = {}
         self._asked: Mapping[Key, Target] = {}
@@ -163,17 +162,16 @@ class Census:
         if (self._is_due or looks) and not self._reader.busy:
             self._begin(now, newcomers_alone=not self._is_due)
             self._servers_due = self._servers_due or bool(self._loading)
-        if self._servers_due and not self._reader.busy:
-            self._begin_servers(now)
         if self._environments_due and not self._reader.busy:
             self._begin_environments(now)
+        if self._servers_due and not self._reader.busy:
+            self._take(self._begin_servers(), now)
 
     def finish(self) -> None:
         """After the command's end: the reader is idle again. What its environment holds is still true."""
         self._take_rest()
-        if self._answering and self._of.alive():
-            jobs = [Job(key.area, target) for key, target in self._servers.items() if key in self._answering]
-            self._take_rest(self._reader.begin(jobs, LAST_SECONDS))
+        if (self._servers_due or self._answering) and self._of.alive():
+            self._take_rest(self._begin_servers(at_the_end=True))
 
     def _take_rest(self, finished: Sequence[tuple[Key, Reading]] = ()) -> None:
         for key, reading in chain(finished, rest_of(self._reader)):
@@ -203,15 +201,15 @@ class Census:
         self._environments_due.clear()
         self._take(self._reader.begin(jobs, self._areas.environment_seconds), now)
 
-    def _begin_servers(self, now: float) -> None:
-        """Those that are called so; where none is, the roots may be some all the same."""
+    def _begin_servers(self, *, at_the_end: bool = False) -> Sequence[tuple[Key, Reading]]:
+        """Those that are called so; where none is, the roots may be some all the same. at_the_end: who answered before,
+        unless all are due."""
+        again = at_the_end and not self._servers_due
         self._servers_due = False
         named = [Target(name, pid) for pid, name in self._names.items() if (told := engine_of(name)) and not told.part]
-        self._servers = {
-            Key(area, target.name): target for target in named or self._roots for area in self._areas.serving
-        }
-        jobs = [Job(key.area, target) for key, target in self._servers.items()]
-        self._take(self._reader.begin(jobs, self._areas.serving_seconds * len(jobs)), now)
+        due = [Job(area, target) for target in named or self._roots for area in self._areas.serving]
+        jobs = [job for job in due if not again or job.key in self._answering]
+        return self._reader.begin(jobs, LAST_SECONDS if at_the_end else self._areas.serving_seconds * len(jobs))
 
     def _targets(self, now: float) -> tuple[Target, ...]:
         """The trees, or what is known of them. At first sight there is no more than the command."""

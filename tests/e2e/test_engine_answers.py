@@ -169,7 +169,7 @@ def test_one_that_loads_is_asked_again_until_it_serves(fingerprint: Cli) -> None
 @pytest.mark.long
 def test_a_server_that_a_run_starts_is_asked_when_it_serves(fingerprint: Cli) -> None:
     server = standing(fingerprint.home, "answers", free_port())
-    fingerprint("run", "--name", "a", "--", "timeout", "4", *server.argv, status=124)
+    fingerprint("run", "--name", "a", "--", "timeout", "8", *server.argv, status=124)
     told = json.loads(fingerprint("show", "a", "--format", "json").stdout)
     [engine] = [it["facts"] for key, it in told["sections"].items() if key.startswith("engine/")]
     assert engine["version"] == "b7"
