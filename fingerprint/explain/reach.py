@@ -45,8 +45,10 @@ class Reach(NamedTuple):
 
 
 def subject_of(metrics: Sequence[MetricChange]) -> MetricChange | None:
-    """The foremost that moved, else of those that are not assessed and differ; None where there is neither."""
+    """The foremost that moved, or of which the tail alone did, else of those that are not assessed and differ; None
+    where there is neither."""
     moved = [metric for metric in metrics if metric.verdict in MOVED]
+    moved = moved or [it.tail for it in metrics if it.tail_is_odd and it.tail and it.tail.verdict in MOVED]
     marked = [metric for metric in metrics if metric.verdict == "unassessed" and metric.ratio not in (None, 1.0)]
     return foremost(moved or marked)
 

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from fingerprint.metrics.found import NothingRead
-from fingerprint.metrics.source import LARGEST, Source, load
+from fingerprint.metrics.logs import recognise
+from fingerprint.metrics.source import HEAD, LARGEST, Source, load
 
 # The clock of a file server and ours may differ by so much.
 CLOCKS_APART_NS = 60 * 10**9
@@ -111,8 +112,11 @@ def _renamed(stamp: Stamp, folder: str) -> _Renamed | None:
 
 
 def _is_log(known: Before) -> bool:
-    """A result is written anew each time, and nothing follows from that."""
-    return known.stamp is not None and known.stamp.size > 0 and not known.content
+    """A result is written anew each time, and so is what `/metrics` answered: nothing follows from that."""
+    if known.stamp is None or known.stamp.size == 0 or not known.content:
+        return known.stamp is not None and known.stamp.size > 0
+    log = recognise(known.content[:HEAD].decode("utf-8", "backslashreplace"))
+    return log is not None and log.CLIENT != "prometheus"
 
 
 def _stamp(path: str) -> Stamp | None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fingerprint.explain import Subject, exit_status
 from fingerprint.explain.contract import Diff, MetricChange
+from fingerprint.explain.reach import subject_of
 from fingerprint.metrics import Metric, Summary
 from fingerprint.report.phrases import with_tails
 from fingerprint.runs.record import Measured
@@ -45,6 +46,9 @@ def test_a_tail_that_grew_while_the_middle_stood_still_is_judged_by_the_samples(
     assert slow.a
     assert slow.a.n == 10
     assert diff.headline.startswith("ttft p99 is worse (+")
+    target = subject_of(diff.metrics)
+    assert target
+    assert target.name == "ttft p99"
     assert exit_status(diff) == 1
 
 

@@ -83,6 +83,28 @@ def test_of_a_log_that_was_copied_and_cut_off_what_it_holds_counts_and_that_is_s
     assert found.remarks[-1] == "server.log was cut off during the run: what it holds now counts"
 
 
+def test_a_log_that_begins_as_a_list_does_is_one() -> None:
+    step = (
+        "[TRT-LLM] [I] iter = {0}, global_rank = 0, rank = 0, currank_total_requests = 0/0, host_step_time = 9.{0}ms, "
+        "num_scheduled_requests: 1, states = {{'num_ctx_requests': 0, 'num_ctx_tokens': 0, 'num_generation_tokens': 1}}"
+    )
+    add("server.log", (step.format(at) for at in range(4)))
+    expected = expect_of_others(wanted(["auto:server.log"]))
+    os.truncate("server.log", 0)
+    add("server.log", (step.format(at) for at in range(4, 7)))
+    assert ended(expected).remarks[-1] == "server.log was cut off during the run: what it holds now counts"
+
+
+def test_what_metrics_answered_is_written_anew_and_no_log_that_was_cut_off() -> None:
+    scrape = "# HELP vllm:generation_tokens_total x\n# TYPE vllm:generation_tokens_total counter\n"
+    Path("metrics.txt").write_text(f"{scrape}vllm:generation_tokens_total 100\n")
+    expected = expect_of_others(wanted(["auto:metrics.txt"]))
+    Path("metrics.txt").write_text(f"{scrape}vllm:generation_tokens_total 900\n")
+    found = ended(expected)
+    assert found.troubles == ()
+    assert not [remark for remark in found.remarks if "cut off" in remark]
+
+
 def test_a_log_that_nobody_wrote_gives_nothing() -> None:
     found = ended(begun())
     assert found.metrics == ()
