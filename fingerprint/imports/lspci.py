@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from fingerprint.imports import dump
 from probes.kit.facts import NOT_READ, Gap, Map, Seen
 from probes.kit.redact import Redactor
-from probes.pcie.reading import AT_THE_OTHER_END
+from probes.pcie.reading import AT_THE_OTHER_END, SLOWS_AT_REST
 from probes.pcie.registers import ACS
 from probes.pcie.sections import Bridge, Card, Gpu, Pcie
-from probes.pcie.tree import Identity, Place, links_to
+from probes.pcie.tree import Identity, Place, is_of_a_gpu, links_to
 from probes.pcie.ways import Told, narrowest, usable
 
 BEGINS = re.compile(
@@ -112,7 +112,7 @@ def read(text: str, _redactor: Redactor) -> dump.Told:
     places = dict(_places(devices)) if whole else {}
     ends = {address: _end(device, places.get(address)) for address, device in _that_matter(devices)}
     above = {bridge for place in places.values() for bridge in place.bridges}
-    bridges = {address: _bridge(devices[address], places) for address in sorted(above & devices.keys())}
+    bridges = {address: _bridge(devices[address], devices, places) for address in sorted(above & devices.keys())}
     both = {**bridges, **ends}
     told = {address: _with_way(address, end, places.get(address), both) for address, end in ends.items()}
     if not told:
@@ -230,11 +230,14 @@ def _end(device: Device, place: Place | None) -> Gpu | Card:
     return Gpu(**facts) if device.kind == "gpu" else Card(**facts, kind=device.kind)
 
 
-def _bridge(device: Device, places: Mapping[str, Place]) -> Bridge:
+def _bridge(device: Device, devices: Mapping[str, Device], places: Mapping[str, Place]) -> Bridge:
     """Of a port whose link leads away from the CPU, the device below tells it."""
     place = _place_below(device.address, places)
     lower = place.bridges.index(device.address) % 2
     link = _link(device) if lower else dict.fromkeys(("current_link_speed", "current_link_width"), AT_THE_OTHER_END)
+    below = (devices[address] for address, one in places.items() if device.address in one.bridges)
+    if is_of_a_gpu(device.vendor, ((one.kind, one.vendor) for one in below)) and lower and link:
+        link = {**link, "current_link_speed": SLOWS_AT_REST}
     return Bridge(
         **_function(device, place.root),
         **link,

@@ -14,7 +14,7 @@ from probes.kit.parse import selected
 from probes.kit.probe import Target, probe
 from probes.pcie import registers as r
 from probes.pcie.iommu import Groups, read_iommu
-from probes.pcie.reading import AT_THE_OTHER_END, Facts, Reader
+from probes.pcie.reading import AT_THE_OTHER_END, SLOWS_AT_REST, Facts, Reader
 from probes.pcie.sections import Bridge, Card, Gpu, Pcie, Sleep
 from probes.pcie.tree import (
     DEVICES,
@@ -25,6 +25,7 @@ from probes.pcie.tree import (
     attachment,
     distance,
     is_address,
+    is_of_a_gpu,
     links_to,
     read_identity,
     read_place,
@@ -47,6 +48,10 @@ class Bus:
     def place_below(self, bridge: str) -> Place:
         """Of a device below it."""
         return next(place for place in self.places.values() if bridge in place.bridges)
+
+    def is_of_a_gpu(self, bridge: str) -> bool:
+        below = (self.identities[address] for address, place in self.places.items() if bridge in place.bridges)
+        return is_of_a_gpu(self.identities[bridge].vendor, ((one.kind, one.vendor) for one in below))
 
     def _places(self, host: Host) -> Iterator[tuple[str, Place]]:
         for name, identity in self.identities.items():
@@ -115,6 +120,8 @@ def _bridge(host: Host, bus: Bus, address: str) -> Bridge:
         if place.bridges.index(address) % 2
         else dict.fromkeys(("current_link_speed", "current_link_width"), AT_THE_OTHER_END)
     )
+    if bus.is_of_a_gpu(address) and not isinstance(link["current_link_speed"], Gap):
+        link = {**link, "current_link_speed": SLOWS_AT_REST}
     return Bridge(
         **_function(identity, place.root, reader),
         **link,

@@ -12,6 +12,7 @@ from probes.pcie.tree import DEVICES
 
 ASLEEP = Gap("asleep", "it is suspended, and to read its registers would wake it")
 AT_THE_OTHER_END = Gap("unsupported", "of the link below a port the device at its other end tells")
+SLOWS_AT_REST = Gap("unsupported", "it is on a GPU's board and slows with it: how fast it is at rest tells nothing")
 _UNKNOWN = 255  # PCIE_LNK_WIDTH_UNKNOWN, where there is no link
 _SLEEPS = ("suspended", "suspending")
 _CORRECTABLE = {

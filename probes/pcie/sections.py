@@ -159,7 +159,7 @@ class Bridge(Function):
 
 class Narrowest(Section):
     """The hop on the way from the CPU that carries least: of equal ones that which is nearer to the CPU. Links are
-    taken as they are; of a GPU's own, which slows at rest, what both its ends can."""
+    taken as they are; of a GPU's own and of its board's, which slow at rest, what both ends can."""
 
     hop: Seen[str] = state(
         "Which link it is, by the address at its lower end", f"{DEVICES}/*/current_link_speed", settled="always",

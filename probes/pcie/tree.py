@@ -44,6 +44,11 @@ class Identity(NamedTuple):
         return next((kind for code, kind in KINDS.items() if self.code.startswith(code)), "")
 
 
+def is_of_a_gpu(vendor: str, below: Iterable[tuple[str, str]]) -> bool:
+    """Whether a switch is on a GPU's own board: nothing but GPUs of its maker is below. below: kinds and vendors."""
+    return all(one == ("gpu", vendor) for one in below)
+
+
 class Place(NamedTuple):
     """The root bus, `pci0000:00`, and the addresses of the bridges above, the root port first."""
 

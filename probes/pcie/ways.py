@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.lanes import SPEEDS, carries
-from probes.pcie.reading import AT_THE_OTHER_END, Facts
+from probes.pcie.reading import AT_THE_OTHER_END, SLOWS_AT_REST, Facts
 from probes.pcie.sections import Bridge, Card, Gpu, Narrowest
 from probes.pcie.tree import Place
 
@@ -60,7 +60,8 @@ def _links(links: tuple[tuple[str, str], ...], told: Told) -> Iterator[Seen[Link
             yield GONE
         else:
             could = _both(above.max_link_speed, device.max_link_speed)
-            speed = could if isinstance(device, Gpu) else device.current_link_speed
+            slows = isinstance(device, Gpu) or device.current_link_speed == SLOWS_AT_REST
+            speed = could if slows else device.current_link_speed
             yield _link(lower, speed, device.current_link_width)
 
 

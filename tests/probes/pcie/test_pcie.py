@@ -18,7 +18,7 @@ from probes.pcie import pcie
 from probes.pcie.sections import Bridge, Card, Gpu, Pcie
 from tests.kit.test_host import plain_user
 from tests.probes.pcie import server as s
-from tests.probes.pcie.bus import NIC, NVME, ROOT_PORT, Function, Link, space
+from tests.probes.pcie.bus import LOWER_PORT, NIC, NVME, ROOT_PORT, UPPER_PORT, Function, Link, space
 from tests.probes.pcie.server import server
 
 
@@ -101,6 +101,21 @@ def test_a_gpu_that_rests_has_a_slow_link_and_no_narrow_way(tmp_path: Path) -> N
     assert found.narrowest.bandwidth == 63015
 
 
+def test_a_switch_on_a_gpus_own_board_slows_with_it_and_is_not_narrow(tmp_path: Path) -> None:
+    root, up, low = f"pci0000:a0/{PORT_160}", "0000:a1:00.0", "0000:a2:00.0"
+    board = (
+        s.port(root, ROOT_PORT, pci_id="8086:352A"),
+        s.port(f"{root}/{up}", UPPER_PORT, Link(1, 16, 4, 16), "1002:1478"),
+        s.port(f"{root}/{up}/{low}", LOWER_PORT, Link(4, 16, 4, 16), "1002:1479"),
+        s.gpu(f"{root}/{up}/{low}/0000:a3:00.0", Link(4, 16, 4, 16))._replace(pci_id="1002:744C", driver="amdgpu"),
+    )
+    found = read(server(tmp_path, *board))
+    hop = gpus(found)["0000:a3:00.0"].narrowest
+    assert (code(bridges(found)[up].current_link_speed), bridges(found)[up].current_link_width) == ("unsupported", 16)
+    assert (hop.hop, hop.speed, hop.bandwidth) == (up, 16000, 31507)
+    assert bridges(found)[s.UP].current_link_speed == 16000
+
+
 def test_a_port_of_an_older_generation_bounds_the_gpu_below_it(tmp_path: Path) -> None:
     older = s.port(f"pci0000:96/{s.PORT_96}", ROOT_PORT, Link(3, 16, 3, 16))
     assert gpus(read(server(tmp_path, older, without=(s.PORT_96,))))[s.GPU_D].narrowest.speed == 8000
@@ -134,6 +149,7 @@ def test_what_a_link_could_carry_is_unknown_where_its_upper_end_is_hidden_or_gon
     assert {code(seen) for seen in usable(found[s.CARD])} == {"absent"}
 
 
+PORT_160 = "0000:a0:01.0"
 KERNEL_WORDS = {
     "current_link_speed": "16.0 GT/s PCIe\n",
     "current_link_width": "8\n",
