@@ -64,3 +64,24 @@ def test_values_are_those_that_the_log_shows(file: str, name: str, count: int, m
     assert chosen is not None
     told = metrics(chosen.read(source))[name]
     assert (len(told.samples), told.typical) == (count, pytest.approx(median, abs=0.01))
+
+
+@pytest.mark.parametrize(
+    ("file", "streams", "each"),
+    [
+        ("sglang_npu_deepseek_r1_w8a8_2p1d_32p_in3k5_out1k5_50ms_decode-0.log", 12, 31.24),
+        ("dgxspark_sglang_sglang-int4.log", 2, 14.8),
+        ("vx_sglang_4305_1_sglang.log", 6, 27.07),
+    ],
+)
+def test_of_many_streams_each_gets_what_its_cycle_makes(file: str, streams: int, each: float) -> None:
+    """The identity on which the arithmetic of several streams rests, of medians."""
+    source = load(str(LOGS / file))
+    chosen = recognise(source.head)
+    assert chosen is not None
+    found = chosen.read(source)
+    told = {name: metric.typical or 0 for name, metric in metrics(found).items()}
+    assert found.workload["sglang/streams"] == streams
+    assert told["throughput_per_stream"] == pytest.approx(each, abs=0.01)
+    cycle = told.get("cycle_ms") or told["decode_step_ms"]
+    assert told["throughput_per_stream"] * cycle / 1000 == pytest.approx(told.get("accept_length", 1), rel=0.04)
