@@ -16,7 +16,8 @@ from tests.waiting import until
 
 ANSWER = "answer.json"
 SPEED = f"json:{ANSWER}#timings.predicted_per_second"
-ASKED = {"prompt": "ab", "n_predict": 200, "ignore_eos": True, "grammar": "root ::= [a-z]+"}  # bytes may be no UTF-8
+TOKENS = 200
+ASKED = {"prompt": "ab", "n_predict": TOKENS, "ignore_eos": True, "grammar": "root ::= [a-z]+"}  # bytes may be no UTF-8
 REQUESTS = 40  # a second or so
 
 
@@ -92,7 +93,7 @@ def told(port: int, path: str, body: object = None) -> Any:
 def asked(port: int) -> Any:
     """The last answer of some requests."""
     answers = [told(port, "/completion", ASKED) for _ in range(REQUESTS)]
-    assert all(len(answer["content"]) == ASKED["n_predict"] for answer in answers)
+    assert all(len(answer["content"]) == TOKENS for answer in answers)
     return answers[-1]
 
 

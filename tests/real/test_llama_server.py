@@ -16,7 +16,7 @@ from tests.e2e.conftest import Cli
 from tests.e2e.test_one_change import the_suspect
 from tests.probes.environments import Environment
 from tests.real.conftest import RELEASE, server_of
-from tests.real.llama import ASKED, REQUESTS, Llama, asked, free_port, record, serving, told
+from tests.real.llama import REQUESTS, TOKENS, Llama, asked, free_port, record, serving, told
 from tests.real.published import installed
 
 pytestmark = pytest.mark.long
@@ -252,7 +252,7 @@ def test_what_it_counted_of_a_run_is_what_its_own_counters_grew_by(fingerprint: 
     tokens, seconds = (
         after[name] - before[name] for name in ("tokens_predicted_total", "tokens_predicted_seconds_total")
     )
-    assert tokens == REQUESTS * ASKED["n_predict"]
+    assert tokens == REQUESTS * TOKENS
     assert metrics["generation_tokens"]["samples"] == [tokens]
     assert metrics["generation_throughput"]["samples"] == [pytest.approx(tokens / seconds)]
 
