@@ -69,6 +69,10 @@ def _looks(read: Collection[str]) -> Iterator[Look]:
         from fingerprint.findings import distances
 
         yield distances.of_buses
+    if "storage" in read:
+        from fingerprint.findings import places
+
+        yield places.of_storage
     if "engine" in read:
         from fingerprint.findings import arguments
 

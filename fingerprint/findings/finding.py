@@ -20,6 +20,8 @@ Rule = Literal[
     "package-deprecated",
     "nccl-setting-not-taken",
     "distance-told-otherwise",  # of two GPUs, by the bus and by NVML
+    "file-system-silent",  # of a model or a cache
+    "weights-to-come",  # from the server of their file system, as they are not in memory
     "engine-argument-not-taken",  # the server says itself that it serves by another value
 ]
 NAMED = 4

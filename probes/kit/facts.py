@@ -190,5 +190,6 @@ def seen_or(seen: Seen[A], default: B) -> Union[A, B]:
 
 
 def no_answer(seen: Seen[object]) -> Gap | None:
-    """The gap of what was waited for in vain: nothing is known of it, least of all that it is not there."""
-    return seen if isinstance(seen, Gap) and seen.code == "timed_out" else None
+    """The gap of what was waited for in vain, or whose server is gone: nothing is known of it, least of all that it is
+    not there."""
+    return seen if isinstance(seen, Gap) and seen.code in ("timed_out", "lost") else None

@@ -1,9 +1,8 @@
 """The one door to the machine. Everything a probe learns passes through a Host.
 
-Reads are bounded, opened once, read to the end or the cap, decoded with backslashreplace, and never
-raise for what is missing: each returns the value or a Gap that says why there is none. Each read is
-one named call with one key, so that a recording can hold all of them and a replay can answer
-`not_read` to anything else.
+Reads are bounded, opened once, read to the end or the cap, decoded with backslashreplace, and never raise for what is
+missing: each returns the value or a Gap that says why there is none. Each read is one named call with one key, so that
+a recording can hold all of them and a replay can answer `not_read` to anything else.
 """
 
 import errno
@@ -42,6 +41,8 @@ ERRNO_GAPS: Mapping[int, GapCode] = {
     errno.ESRCH: "absent",
     errno.ENXIO: "absent",
     errno.ENODEV: "lost",
+    errno.ENOTCONN: "lost",  # the program behind FUSE has ended
+    errno.ESTALE: "lost",  # NFS: the server has forgotten it
     errno.EACCES: "denied",
     errno.EPERM: "denied",
     errno.EROFS: "denied",
@@ -214,10 +215,8 @@ class Host:
         return self._ask("kernel_log", "", lambda: self._live_only(_kernel_log))
 
     def command(self, argv: Sequence[str], *, cwd: str = "/", budget: float = 2.0) -> Seen[str]:
-        """Standard output of a program, run with a plain environment and given up after `budget` seconds.
-
-        Anything but exit status 0 is `failed` with the first line of its standard error.
-        """
+        """Standard output of a program, run with a plain environment and given up after `budget` seconds. Anything but
+        exit status 0 is `failed` with the first line of its standard error."""
         return self._ask("command", "\0".join((cwd, *argv)), lambda: self._live_only(lambda: _run(argv, cwd, budget)))
 
     def cpuid(self) -> Seen[Mapping[str, Any]]:

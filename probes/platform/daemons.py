@@ -39,7 +39,9 @@ class Daemon(Section):
         follows=("platform/daemons/programs/*/running",),
     )
     unit: Seen[str] = config(
-        "Whether it will be there after the next boot: enabled, disabled or masked. `running` tells of now",
+        "Whether it will be there after the next boot: enabled, disabled or masked. `running` tells of now. Of "
+        "cpupower and TLP, which end once they have set clocks, sleep and links, no file is read: what they set is "
+        "told by areas cpu and pcie, whoever set it",
         "links in /etc/systemd/system",
         context=True,
     )

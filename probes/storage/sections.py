@@ -98,8 +98,8 @@ class Cache(Section):
     mount: Mount = Mount()
     at_start: Seen[AtStart] = state(
         "cold: it held nothing when the process began, and what it holds was compiled since, at the start or in the "
-        "first requests. warm: nothing was compiled since. added to: some of it was",
-        "times of modification against the start of the process",
+        "first requests. warm: it held all of it, from an earlier start, an image or a copy. added to: it held some",
+        "times of modification against the start of the process, to a second",
         settled="always",
         follows=("storage/*/caches/*/path",),
     )

@@ -13,8 +13,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
-def standing_still(folder: Path) -> Iterator[Path]:
-    """Mounted on the folder, which is made. The test is skipped where FUSE cannot be had."""
+def standing_still(folder: Path, *, ended: bool = False) -> Iterator[Path]:
+    """Mounted on the folder, which is made. The test is skipped where FUSE cannot be had. ended: the server is no more,
+    so that each request fails at once."""
     folder.mkdir(exist_ok=True)
     try:
         device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
@@ -25,7 +26,10 @@ def standing_still(folder: Path) -> Iterator[Path]:
         os.close(device)
         pytest.skip(f"FUSE may not be mounted: {os.strerror(ctypes.get_errno())}")
     try:
+        if ended:
+            os.close(device)
         yield folder
     finally:
         _libc.umount2(os.fsencode(folder), MNT_DETACH)
-        os.close(device)
+        if not ended:
+            os.close(device)

@@ -131,10 +131,11 @@ class TestEnvironments:
             assert told.folders == SILENT
             assert package(told, "near").version == "1.0"
 
-    def test_a_package_that_lies_there_is_not_told_to_be_gone(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("ended", [False, True])
+    def test_a_package_that_lies_there_is_not_told_to_be_gone(self, tmp_path: Path, ended: bool) -> None:
         venv = Environment(tmp_path / "venv")
         venv.install("torch", "2.9.0")
-        with venv.running() as pid, cut_off(venv.site / "torch"):
+        with venv.running() as pid, standing_still(venv.site / "torch", ended=ended):
             torch = package(libraries(pid), "torch")
         assert (torch.version, torch.modified.digest, torch.modified.files) == ("2.9.0", SILENT, SILENT)
 

@@ -140,6 +140,11 @@ class TestWithoutItsServer:
         assert model.mount.free == model.in_memory == Gap("timed_out")
         assert caches(storage)["triton"].at_start == "warm"
 
+    def test_one_whose_server_has_ended_is_told_alike(self, tmp_path: Path) -> None:
+        with standing_still(tmp_path / "mounted", ended=True) as mounted:
+            model = target(of_server("--model-path", str(mounted / "m")))
+        assert (model.mount.answers, model.mount.type, model.in_memory) == (False, "fuse", Gap("timed_out"))
+
     def test_a_cache_that_is_dead_costs_nothing_of_the_rest(self, tmp_path: Path) -> None:
         with standing_still(tmp_path / "mounted") as mounted:
             storage = of_server(
