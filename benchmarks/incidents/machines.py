@@ -1,13 +1,16 @@
-"""The machines that incidents are played back on: a recorded host, over one that was read whole, with replayed GPUs."""
+"""The machines that incidents are played back on: a recorded host, over one that was read whole, with replayed GPUs
+and a made-up bus and network around them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from benchmarks.incidents.buses import Board
+from benchmarks.incidents.buses import sections_of as sections_around
 from benchmarks.incidents.putting import Plain, Sections
 from benchmarks.incidents.rows import DATA
 from fingerprint.snapshot import Key
@@ -72,6 +75,8 @@ def standing(name: str) -> Sections:
     found = {Key(area): _over(whole[area], host.get(area) or {}) for area in whole}
     if machine.gpus:
         found |= _with_gpus(machine.product, machine.gpus)
+    around = sections_around(tuple(_boards(found[Key("gpu")])) if machine.gpus else ())
+    found |= {Key(area): json.loads(msgspec.json.encode(section)) for area, section in around.items()}
     found[_PROCESS] = json.loads((DATA / "process.json").read_bytes())
     return found
 
@@ -95,3 +100,10 @@ def _with_gpus(product: str, count: int) -> Sections:
     told |= {("text", "/proc/driver/nvidia/params"): PARAMETERS}
     sections = {Key("gpu"): read(host), Key("driver"): driver.read(Replay(told), HOST)}
     return {key: json.loads(msgspec.json.encode(section)) for key, section in sections.items()}
+
+
+def _boards(gpus: Plain) -> Iterator[Board]:
+    for slot, gpu in sorted(gpus["gpus"]["items"].items()):
+        number = int(gpu["pci_device_id"], 16)
+        pci_id = f"{number & 0xFFFF:04X}:{number >> 16:04X}"
+        yield Board(slot, pci_id, gpu["pcie"]["link_gen_max"], gpu["memory"]["bar1_total"])

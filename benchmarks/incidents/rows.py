@@ -99,7 +99,8 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Outside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row whose key no probe declares, or whose cause nobody confirmed. key: in the words of its collector."""
+    """A row whose key no probe declares, whose cause nobody confirmed, or that is not played yet. key: in the words of
+    its collector."""
 
     id: str
     source: str

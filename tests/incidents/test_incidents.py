@@ -136,6 +136,19 @@ def test_a_command_is_told_as_its_process_would_be(argv: tuple[str, ...], name: 
     assert ("interpreter" in told) is (name == "llama-server")
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_bus_of_a_machine_has_its_gpus_where_nvml_has_them(machine: str) -> None:
+    sections = standing(machine)
+    apart = {place.names: value(sections, place) for place in places(sections, "gpu/*/peers/*/topology")}
+    on_the_bus = {
+        (one, "peers", other, "topology"): value(sections, place)
+        for place in places(sections, "pcie/gpus/*/distances/*")
+        for _, one, _, other in [place.names]
+    }
+    assert len(places(sections, "pcie/gpus/*/pci_id")) == len(places(sections, "gpu/*/name"))
+    assert {names: on_the_bus.get(names) for names in apart} == apart
+
+
 def test_each_row_is_in_one_half_for_good_and_neither_is_small() -> None:
     assert [half_of(row) for row in ("alpaca-32-nvlink-missing", "puget-meltdown-null")] == ["A", "B"]
     halves = [half_of(row.id) for row in ROWS]
