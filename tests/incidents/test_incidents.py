@@ -140,10 +140,9 @@ def test_a_command_is_told_as_its_process_would_be(argv: tuple[str, ...], name: 
 def test_the_bus_of_a_machine_has_its_gpus_where_nvml_has_them(machine: str) -> None:
     sections = standing(machine)
     apart = {place.names: value(sections, place) for place in places(sections, "gpu/*/peers/*/topology")}
-    on_the_bus = {
-        (one, "peers", other, "topology"): value(sections, place)
+    on_the_bus: dict[tuple[str, ...], Any] = {
+        (place.names[1], "peers", place.names[3], "topology"): value(sections, place)
         for place in places(sections, "pcie/gpus/*/distances/*")
-        for _, one, _, other in [place.names]
     }
     assert len(places(sections, "pcie/gpus/*/pci_id")) == len(places(sections, "gpu/*/name"))
     assert {names: on_the_bus.get(names) for names in apart} == apart
