@@ -48,7 +48,7 @@ def _silent(kind: str, places: Sequence[str]) -> Finding:
         about=kind,
         facts=facts,
         values=dict.fromkeys(facts, False),
-        says=f"The {kind} below {which} does not answer: who reads there waits, and no signal ends him.",
+        says=f"The {kind} below {which} does not answer: whoever reads there waits without an end, or fails.",
         do="See to its server. Until it is back, `umount -l` lets others go on, and who waits already waits on.",
     )
 
