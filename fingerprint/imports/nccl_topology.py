@@ -104,4 +104,12 @@ def _processor(system: Element) -> Processor | None:
     if len(kinds) != 1 or not of_x86 or not all(next(iter(kinds))):
         return None
     vendor, family, model = kinds.pop()
-    return Processor(vendor=vendor, family=family, model=model)
+    return Processor(vendor=vendor, family=_family(family), model=model)
+
+
+def _family(printed: str) -> Seen[str]:
+    """As the kernel adds up CPUID's two fields: NCCL writes the second shifted by four (ncclTopoGetXmlFromCpu)."""
+    if not re.fullmatch(r"\d{1,4}", printed):
+        return NOT_READ
+    extended, base = divmod(int(printed), 16)
+    return str(base + extended)
