@@ -1,5 +1,7 @@
 """Metrics on their way from a program into its run: many, wrong ones among right ones."""
 
+import pytest
+
 from tests.client.conftest import Program
 
 MANY = """
@@ -11,6 +13,7 @@ with run("A", strict=True) as r:
 """
 
 
+@pytest.mark.long
 def test_more_values_than_a_command_line_holds_are_recorded(program: Program) -> None:
     program("-c", MANY)
     token = program.metrics("A")["token_ms"]

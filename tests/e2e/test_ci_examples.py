@@ -144,6 +144,7 @@ def test_where_the_gate_fails_the_benchmark_does_not_start(workspace: Path, tmp_
     assert not (workspace / "result.json").exists()
 
 
+@pytest.mark.long
 def test_a_benchmark_that_fails_fails_the_job_and_its_run_is_kept(workspace: Path, tmp_path: Path) -> None:
     job = github(workspace, tmp_path / "job", {**GIVEN, "command": "exit 7"})
     assert job.statuses == {"Gate": 0, "Benchmark": 7, "Keep the run, and show it": 0}, job.output

@@ -164,7 +164,13 @@ def test_a_wrong_file_of_settings_is_named(kept: Cli, tmp_path: Path, text: str)
     assert str(file) in refused(kept, ["snapshot"], env={"XDG_CONFIG_HOME": str(tmp_path)})
 
 
-@pytest.mark.parametrize("damage", BROKEN_STORES)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(damage, marks=() if "another" in damage or "newer" in damage else pytest.mark.long)
+        for damage in BROKEN_STORES
+    ],
+)
 def test_a_store_that_is_of_no_use_is_named_and_no_command_is_stopped_by_it(copy: Cli, damage: str) -> None:
     store = copy.home / "store.db"
     BROKEN_STORES[damage](store)

@@ -106,6 +106,7 @@ def test_variables_of_the_shell_are_those_that_the_benchmark_would_get(host: Gpu
     assert gate(host.cli, "--policy", wanted, status=1, env={"NCCL_PROTO": "Simple"})["outcome"] == "fail"
 
 
+@pytest.mark.long
 def test_a_baseline_may_be_a_file_or_a_snapshot(host: GpuHost) -> None:
     host.run("base")
     (host.cli.home / "base.json").write_text(host.cli("export", "base").stdout)

@@ -66,6 +66,7 @@ def test_locked_clocks_are_suspected_on_all_gpus_that_nothing_else_holds(gpu_hos
     assert "nvidia-smi -rgc" in told.line
 
 
+@pytest.mark.long
 def test_a_gpu_that_heat_slows_down_is_said_first_with_how_long_it_was(gpu_host: MakeHost) -> None:
     host = working(gpu_host(PRODUCT, 2))
     host.run("a")

@@ -144,6 +144,7 @@ def test_what_the_kernel_changes_in_a_process_that_runs_on_is_in_force_and_comes
     assert (second["facts"], says(second)) == (["libraries/main/packages/torch/modified/digest"], [RAN_ON])
 
 
+@pytest.mark.long
 def test_what_was_written_beneath_a_server_is_not_ruled_out_when_the_next_one_has_it(
     fingerprint: Cli, server: Server
 ) -> None:

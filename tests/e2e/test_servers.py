@@ -91,7 +91,9 @@ def attached(fingerprint: Cli, *words: str) -> Iterator["subprocess.Popen[str]"]
             child.kill()
 
 
-@pytest.mark.parametrize("engine", ["sglang", "vllm", "llama.cpp"])
+@pytest.mark.parametrize(
+    "engine", ["sglang", *(pytest.param(one, marks=pytest.mark.long) for one in ("vllm", "llama.cpp"))]
+)
 def test_a_server_is_main_and_what_it_is_made_of_goes_by_its_part(fingerprint: Cli, engine: Engine) -> None:
     server = StandIn(fingerprint.home, engine, size=2)
     with server.serving() as launcher, begun(fingerprint, "a", "--pid", str(launcher.pid)):
@@ -121,6 +123,7 @@ def test_all_servers_of_known_engines_are_one_run(fingerprint: Cli) -> None:
     assert found >= {one.port, other.port}
 
 
+@pytest.mark.long
 def test_several_servers_go_by_their_own_names_and_each_is_sampled(fingerprint: Cli) -> None:
     one, other = (StandIn(fingerprint.home / engine, engine, size=2) for engine in ("sglang", "vllm"))
     named = f"sglang-{one.port}", f"vllm-{other.port}"
@@ -177,6 +180,7 @@ def test_a_run_of_a_start_script_compares_with_one_of_the_server_itself(fingerpr
     assert [it["fact"] for it in diff["changes"] if "/program/" in it["fact"] or "/flags/" in it["fact"]] == []
 
 
+@pytest.mark.long
 def test_a_server_of_one_process_that_a_script_starts_compares_with_one_that_is_attached_to(fingerprint: Cli) -> None:
     server = StandIn(fingerprint.home, "llama.cpp")
     launcher = f"llama-cpp-{server.port}"

@@ -48,6 +48,7 @@ def everything_of(host: Host, pid: int) -> Mapping[str, Section]:
     return {probe.area: decoder_of(probe.section)(read[probe.area]) for probe in probes}
 
 
+@pytest.mark.long
 def test_whenever_a_process_ends_while_it_is_read_it_is_told_without_an_error(tmp_path: Path) -> None:
     venv = Environment(tmp_path / "venv")
     venv.install("vllm", "0.11.0", {"vllm/envs.py": ""})

@@ -130,7 +130,7 @@ def test_a_server_and_its_parts_go_by_what_their_engine_calls_them(tmp_path: Pat
 
 def test_a_part_that_gets_its_title_later_goes_by_its_number_until_then(tmp_path: Path) -> None:
     server, host = StandIn(tmp_path, "sglang"), Host()
-    server.differ(sglang__scheduler_TP0={"titled_after": 0.2})
+    server.differ(sglang__scheduler_TP0={"titled_after": 1.5})
     rank = f"sglang-{server.port}.tp0"
     with server.serving() as launcher:
         assert "main.python.1" in names(tree(host, launcher.pid))

@@ -100,6 +100,7 @@ def started_and_stopped(daemon: Daemon, stand_in: StandIn, times: int) -> None:
         assert (told.count("Snapped"), "Sampled" in told, "Process" in told) == (2, True, True), told
 
 
+@pytest.mark.long
 def test_a_server_that_came_and_went_twice_is_two_runs_each_with_before_after_and_samples(
     daemon: Daemon, tmp_path: Path
 ) -> None:
