@@ -33,6 +33,7 @@ _HELD = {
     "hw_thermal_slowdown": "hw_thermal_slowdown",
     "hw_power_brake_slowdown": "hw_power_braking",
 }
+_CEILING = "gpu_power_readings/gpu_ceiling_power_limit"
 _LINK = "pci/gpu_link_info"
 _ROWS = "remapped_rows"
 
@@ -75,11 +76,16 @@ _LABELS: Mapping[str, str] = {
     "confidential/dram_encryption_pending": "dram_encryption_mode/pending",
     "confidential/protected_used": "conf_compute_protected_memory_usage/used",
     "nvlink/c2c_mode": "gpu_c2c_mode",
-    **{fact: f"gpu_power_readings/{label}" for fact, label in _POWER.items() if fact != "power_limit"},
     **{f"power/module/{fact}": f"module_power_readings/{label}" for fact, label in _POWER.items()},
-    "power_limit": "gpu_power_readings/requested_power_limit power_readings/power_limit",
-    "enforced_power_limit": "gpu_power_readings/current_power_limit power_readings/enforced_power_limit",
-    "power_default_limit": "gpu_power_readings/default_power_limit power_readings/default_power_limit",
+    "power_limit": (
+        f"{_CEILING}/requested_power_limit gpu_power_readings/requested_power_limit power_readings/power_limit"
+    ),
+    "enforced_power_limit": (
+        f"{_CEILING}/current_power_limit gpu_power_readings/current_power_limit power_readings/enforced_power_limit"
+    ),
+    "power_default_limit": (
+        f"{_CEILING}/default_power_limit gpu_power_readings/default_power_limit power_readings/default_power_limit"
+    ),
     "power_min_limit": "gpu_power_readings/min_power_limit power_readings/min_power_limit",
     "power_max_limit": "gpu_power_readings/max_power_limit power_readings/max_power_limit",
     "power/draw": "gpu_power_readings/power_draw power_readings/power_draw",

@@ -85,13 +85,21 @@ SETTINGS = {
     "nvlink/c2c_mode": told(word, "c2c_mode"),
 }
 
+_CEILING = "gpu_power_readings/gpu_ceiling_power_limit"
+"""R610 has a group for limits that R535 to R595 print beside the draw."""
+
 POWER = {
-    "power_limit": told(milliwatts, "gpu_power_readings/requested_power_limit power_readings/power_limit"),
+    "power_limit": told(
+        milliwatts,
+        f"{_CEILING}/requested_power_limit gpu_power_readings/requested_power_limit power_readings/power_limit",
+    ),
     "enforced_power_limit": told(
-        milliwatts, "gpu_power_readings/current_power_limit power_readings/enforced_power_limit"
+        milliwatts,
+        f"{_CEILING}/current_power_limit gpu_power_readings/current_power_limit power_readings/enforced_power_limit",
     ),
     "power_default_limit": told(
-        milliwatts, "gpu_power_readings/default_power_limit power_readings/default_power_limit"
+        milliwatts,
+        f"{_CEILING}/default_power_limit gpu_power_readings/default_power_limit power_readings/default_power_limit",
     ),
     "power_min_limit": told(milliwatts, "gpu_power_readings/min_power_limit power_readings/min_power_limit"),
     "power_max_limit": told(milliwatts, "gpu_power_readings/max_power_limit power_readings/max_power_limit"),

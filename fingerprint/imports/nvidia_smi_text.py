@@ -28,13 +28,26 @@ class Row(NamedTuple):
     value: str
 
 
-def sections(text: str) -> dict[str, Section]:
-    """Area -> section. Raises ValueError, in one sentence, for what is no log of nvidia-smi, or not a whole one."""
+class Tree(NamedTuple):
+    """gpus: by address. An element is named by its label."""
+
+    log: Element
+    gpus: dict[str, Element]
+
+
+def tree(text: str) -> Tree:
+    """Raises ValueError for what is no log of nvidia-smi."""
     begins = HEAD.search(text)
     if begins is None:
         raise ValueError("no log of `nvidia-smi -q`")
-    log, gpus = Element("log"), dict[str, Element]()
-    _read(_rows(text[begins.end() : text.rfind("\n") + 1]), log, gpus)
+    found = Tree(Element("log"), {})
+    _read(_rows(text[begins.end() : text.rfind("\n") + 1]), found.log, found.gpus)
+    return found
+
+
+def sections(text: str) -> dict[str, Section]:
+    """Area -> section. Raises ValueError, in one sentence, for what is no log of nvidia-smi, or not a whole one."""
+    log, gpus = tree(text)
     attached = log.findtext("attached_gpus", "")
     if not gpus:
         raise ValueError("a log of `nvidia-smi -q` that tells of no GPU")

@@ -110,10 +110,20 @@ BEFORE_535 = {"power_limit": "250.00 W", "enforced_power_limit": "225.00 W"}
 SINCE_535 = {"requested_power_limit": "250.00 W", "current_power_limit": "225.00 W"}
 
 
-@pytest.mark.parametrize(("group", "limits"), [("power_readings", BEFORE_535), ("gpu_power_readings", SINCE_535)])
-def test_limits_have_one_name_whatever_the_driver_calls_them(group: str, limits: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("groups", "limits"),
+    [
+        (("power_readings",), BEFORE_535),
+        (("gpu_power_readings",), SINCE_535),
+        (("gpu_power_readings", "gpu_ceiling_power_limit"), SINCE_535),
+    ],
+    ids=["R520", "R535", "R610"],
+)
+def test_limits_have_one_name_whatever_the_driver_calls_them(groups: tuple[str, ...], limits: dict[str, str]) -> None:
     each = "".join(f"<{name}>{watts}</{name}>" for name, watts in limits.items())
-    gpu = gpu_of(log(f"<{group}>{each}</{group}>"))
+    for group in reversed(groups):
+        each = f"<{group}>{each}</{group}>"
+    gpu = gpu_of(log(each))
     assert (gpu.power_limit, gpu.enforced_power_limit) == (250_000, 225_000)
 
 

@@ -24,7 +24,11 @@ TABLES = (
 READ = KEYS | {base + element for table, base in TABLES for row in table.values() for element in row.elements}
 GROUPS = {element.rpartition("/")[0] for element in READ}
 """May stand without their elements: `<remapped_rows>N/A</remapped_rows>`."""
-PRINTED_BY_610 = {"kmd_version", "cuda_umd_version"}
+PRINTED_BY_610 = {
+    "kmd_version", "cuda_umd_version",
+    *(f"gpu/gpu_power_readings/gpu_ceiling_power_limit/{which}_power_limit"
+      for which in ("requested", "current", "default")),
+}  # fmt: skip
 """No such log is at hand: by the text of `nvidia-smi -q`."""
 
 
