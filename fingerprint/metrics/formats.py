@@ -1,7 +1,7 @@
 """The results of benchmark clients: which client's a file or a text is, told by its content, never by its name."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,7 +36,24 @@ def read(source: Source, reader: str = "auto") -> Found:
         raise NothingRead(f"{source.name}: {error}") from None
     if not found.metrics:
         raise NothingRead(f"{source.name} holds no benchmark of {chosen.client} that was run now; did any run?")
-    return found._replace(metrics=tuple(msgspec.structs.replace(it, file=source.name) for it in found.metrics))
+    return found._replace(
+        metrics=tuple(msgspec.structs.replace(it, file=source.name) for it in found.metrics),
+        remarks=(*found.remarks, *_unread(source, chosen.client)),
+    )
+
+
+def _unread(source: Source, client: str) -> Iterator[str]:
+    """Which other logs the file holds as well: one of several servers, or of a server and its client."""
+    for reader in LOGS:
+        if reader != client and named(reader).recognises(source.head) and _tells(named(reader), source):
+            yield f"{source.name} holds a log for {reader} too, of which nothing was read; say {reader}:{source.name}"
+
+
+def _tells(log: LogFormat, source: Source) -> bool:
+    try:
+        return any(not metric.gap for metric in log.read(source).metrics)
+    except NothingRead:
+        return False
 
 
 def recognise(source: Source) -> Recognised | None:
@@ -52,7 +69,12 @@ def recognise(source: Source) -> Recognised | None:
 
 
 def _named(source: Source, reader: str) -> Recognised | None:
-    """What begins like no log may still be one: an engine may write much before it tells of itself."""
+    """What begins like no log may still be one: an engine may write much before it tells of itself.
+
+    Where several engines wrote one, that which is asked for is read.
+    """
+    if not _is_json(source) and named(reader).recognises(source.head):
+        return _of_log(source, named(reader))
     found = _of_log(source, recognise_log(source.head)) or recognise(source)
     return found or _of_log(source, None if _is_json(source) else named(reader))
 

@@ -14,10 +14,11 @@ LARGEST = 64 << 20  # bytes of a document, unpacked
 HEAD = 1 << 20  # bytes
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # as PowerShell writes what is redirected
 
 
 class Source(NamedTuple):
-    """name: as it was asked for. held: its content, unpacked; None where that is more than a document may have.
+    """name: as it was asked for. held: its content, unpacked and in UTF-8; None where it is more than a document has.
 
     earlier: what the file held before the run. begin: where in the content begins what the run added.
     """
@@ -52,12 +53,24 @@ def load(path: str, earlier: bytes = b"", begin: int = 0) -> Source:
     if not is_packed and os.path.getsize(path) > LARGEST:
         return Source(path, None, earlier, begin)
     data = next(_read(path, LARGEST + 1), b"")
-    return Source(path, _unpacked(data, path), earlier, 0 if is_packed else begin)
+    whole = _unpacked(data, path)
+    if whole is not None and whole.startswith(_UTF_16):
+        return Source(path, _in_utf_8(whole), _in_utf_8(earlier), 0 if is_packed else len(_in_utf_8(whole[:begin])))
+    return Source(path, whole, earlier, 0 if is_packed else begin)
+
+
+def _in_utf_8(data: bytes) -> bytes:
+    """Of UTF-16 with its mark; what is none is as it was."""
+    return data.decode("utf-16", "replace").encode() if data.startswith(_UTF_16) else data
 
 
 def _chunks(path: str, size: int) -> Iterator[bytes]:
     packed = _read(path, size)
     first = next(packed, b"")
+    if first.startswith(_UTF_16):
+        raise NothingRead(
+            f"{path} is UTF-16, of which {LARGEST >> 20} MiB are read at most; iconv -f UTF-16 -t UTF-8 helps"
+        )
     if not first.startswith(_GZIP):
         yield first
         yield from packed

@@ -31,7 +31,7 @@ _SETTINGS = re.compile(
     r"(?: agg iters: (?P<agg_iters>\d+))? validation: (?P<validation>\d+)(?: graph: (?P<graph>\d+))?"
 )
 _COLLECTIVE = re.compile(r"# Collective test starting: (?P<name>\w+)")
-_RANK = re.compile(r"#\s+Rank\s+\d+ .* on ")
+_RANK = re.compile(r"#\s+Rank\s+(?P<rank>\d{1,9}) .* on ")
 _OUT_OF_BOUNDS = re.compile(r"# Out of bounds values : (?P<value>\d+)")
 _AVERAGED = re.compile(r"# Avg bus bandwidth\s*: (?P<value>\S+)")
 # A line of the library, which begins where a row was being printed; the name of a host may follow a number at once.
@@ -79,8 +79,8 @@ def _tables(text: str, torn: list[str]) -> Iterator[Table]:
         elif settings := _SETTINGS.search(line):
             told = {key: plain(value) for key, value in settings.groupdict().items() if value}
             asked = {**{key: asked[key] for key in ("collective",) if key in asked}, **told, "ranks": 0}
-        elif _RANK.match(line):
-            asked["ranks"] = asked.get("ranks", 0) + 1
+        elif rank := _RANK.match(line):  # of which some may be left out
+            asked["ranks"] = max(asked.get("ranks", 0), int(rank["rank"]) + 1)
         elif _TITLE.fullmatch(line.strip()):
             heads, table = line.strip("# \n").split(), Table(given(asked), [], {})
             yield table

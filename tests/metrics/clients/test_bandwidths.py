@@ -46,6 +46,11 @@ def test_a_table_with_redop_and_root() -> None:
     }  # fmt: skip
 
 
+def test_of_a_list_of_ranks_that_was_shortened_the_last_one_tells_how_many_there_were() -> None:
+    last = "#  Rank 15 Group  0 Pid   2101 on node8 device  7 [0000:da:00] NVIDIA A100-SXM4-40GB\n"
+    assert of_text(f"{SETTINGS}{last}{TITLE}{ROWS}").workload["nccl-tests/ranks"] == 16
+
+
 def test_a_table_of_old_without_root_and_with_errors() -> None:
     title = (
         "#       size         count      type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"

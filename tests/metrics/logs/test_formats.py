@@ -32,6 +32,21 @@ def test_the_log_of_another_engine_is_refused_with_whose_it_is() -> None:
     )
 
 
+def test_of_a_log_of_two_engines_each_is_read_by_its_name_and_what_is_not_read_is_said() -> None:
+    told = source(*sglang_log([90.0, 91.0], [2.0, 2.0]), engine(8.0), engine(9.0))
+    found = formats.read(told)
+    assert samples(found, "gen_throughput") == (90.0, 91.0)
+    assert (
+        "server.log holds a log for vllm-log too, of which nothing was read; say vllm-log:server.log" in found.remarks
+    )
+    assert samples(formats.read(told, "vllm-log"), "generation_throughput") == (9.0,)
+
+
+def test_of_an_engine_that_only_started_in_the_log_of_another_nothing_is_said() -> None:
+    told = source(*sglang_log([90.0, 91.0], [2.0, 2.0]), "INFO 11-01 10:00:00 vLLM API server version 0.11.0")
+    assert not any("vllm-log" in remark for remark in formats.read(told).remarks)
+
+
 def test_a_result_that_is_no_log_is_refused_with_whose_it_is() -> None:
     with pytest.raises(NothingRead, match="is a result of hyperfine, not of vllm-log"):
         formats.read(load(str(FILES / "hyperfine.json")), "vllm-log")
@@ -58,6 +73,29 @@ def test_a_container_s_log_of_json_lines_is_read() -> None:
 def test_a_log_in_which_nothing_ran_is_named() -> None:
     with pytest.raises(NothingRead, match=r"^server.log: SGLang's log tells of no batch that ran"):
         formats.read(source("server_args=ServerArgs(model_path='m')"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_log_with_a_mark_of_its_encoding_is_read_and_only_what_was_added_counts(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("\n".join([*sglang_log([70.0, 71.0], [2.0, 2.0]), ""]), encoding)
+    assert samples(formats.read(load(str(path))), "gen_throughput") == (70.0, 71.0)
+    known = before(str(path), time.time_ns())
+    added = "".join(f"{decode(speed, 2.0)}\n" for speed in (80.0, 81.0))
+    with path.open("ab") as log:
+        log.write(added.encode({"utf-16": "utf-16-le"}.get(encoding, "utf-8")))
+    assert samples(formats.read(ours(known)), "gen_throughput") == (80.0, 81.0)
+
+
+def test_a_log_in_utf_16_that_is_too_long_to_be_held_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fingerprint.metrics.source.LARGEST", 64)
+    (tmp_path / "server.log").write_text(f"{decode(90.0)}\n", "utf-16")
+    with pytest.raises(NothingRead, match="UTF-16, .* iconv -f UTF-16 -t UTF-8"):
+        formats.read(load(str(tmp_path / "server.log")))
 
 
 def test_of_a_log_that_the_command_writes_only_what_it_added_counts(tmp_path: Path) -> None:
