@@ -14,6 +14,15 @@ FOLDER_CAP = 256 << 20
 MOST_FILES, DEEPEST = 2000, 8
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Za-z0-9]|[=>])")
 _GZIP = b"\x1f\x8b"
+_PACKED = (
+    (257, b"ustar", "an archive of tar: name the folder that it is unpacked to"),
+    (0, b"PK\x03\x04", "an archive of zip: name the folder that it is unpacked to"),
+    (0, b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip: name the folder that it is unpacked to"),
+    (0, b"\xfd7zXZ\x00", "packed by xz: unpack it first (xz -d)"),
+    (0, b"BZh", "packed by bzip2: unpack it first (bzip2 -d)"),
+    (0, b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it first (zstd -d)"),
+)
+"""Where it stands, what stands there, and why nothing is read of such a file."""
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -68,6 +77,8 @@ def _unpacked(data: bytes) -> bytes:
 
 def decoded(data: bytes) -> str:
     """UTF-8, or UTF-16 where its mark stands first, as PowerShell writes what is redirected."""
+    if packed := next((says for at, magic, says in _PACKED if data.startswith(magic, at)), ""):
+        raise ValueError(packed)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "backslashreplace")

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,20 @@ def test_a_pipe_in_a_folder_is_waited_for_by_nobody(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(ValueError, match="no text"):
         decoded(bytes(range(256)) * 4)
+
+
+@pytest.mark.parametrize("form", ["tar", "gztar", "zip"])
+def test_an_archive_is_refused_with_what_to_do(tmp_path: Path, form: str) -> None:
+    (tmp_path / "dumps").mkdir()
+    packed = shutil.make_archive(str(tmp_path / "packed"), form, written(tmp_path / "dumps", q=texts.H100))
+    with pytest.raises(ValueError, match=r"an archive of (tar|zip): name the folder that it is unpacked to"):
+        content(Path(packed))
+
+
+@pytest.mark.parametrize(("tool", "magic"), [("xz", b"\xfd7zXZ\0"), ("bzip2", b"BZh9"), ("zstd", b"\x28\xb5\x2f\xfd")])
+def test_what_is_packed_otherwise_than_by_gzip_is_refused_with_the_tool(tool: str, magic: bytes) -> None:
+    with pytest.raises(ValueError, match=rf"packed by {tool}: unpack it first \({tool} -d\)"):
+        decoded(magic + bytes(range(256)))
 
 
 def test_what_no_dump_tells_is_not_read(tmp_path: Path) -> None:
