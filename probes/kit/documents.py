@@ -26,8 +26,20 @@ def _plain(redactor: Redactor, name: str, value: Any, depth: int) -> Any:
         below = {key: name if is_secret_name(name) else key for key in value}
         return {_key(redactor, key): _plain(redactor, below[key], item, depth - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(redactor, name, item, depth - 1) for item in value]
+        private = _private_words(redactor, value)
+        return [
+            msgspec.to_builtins(redactor.redacted(item)) if at in private else _plain(redactor, name, item, depth - 1)
+            for at, item in enumerate(value)
+        ]
     return msgspec.to_builtins(redactor.parameter(name, value)) if isinstance(value, str) else value
+
+
+def _private_words(redactor: Redactor, words: list[Any]) -> set[int]:
+    """Where in a command line stands a secret, if the list may be one: behind its flag it has no shape of its own."""
+    if not all(isinstance(word, str) for word in words):
+        return set()
+    told = redactor.each(words)
+    return {at for at, (word, kept) in enumerate(zip(words, told, strict=True)) if kept != (word,)}
 
 
 def _key(redactor: Redactor, key: str) -> str:

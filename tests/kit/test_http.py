@@ -105,6 +105,14 @@ def test_secrets_are_digests_by_their_name_and_by_their_shape() -> None:
     assert told.value["api_key"]["$"] == "hmac"
 
 
+def test_a_secret_behind_its_flag_in_a_list_is_a_digest_and_the_other_words_are_not() -> None:
+    told = asked(whole(b'{"args": ["--tp", "2", "--api-key", "hunter2", "hunter3"], "sizes": [1, "--api-key", "x"]}'))
+    assert isinstance(told, Document)
+    assert "hunter" not in repr(told)
+    assert told.value["args"][:3] == ["--tp", "2", "--api-key"]
+    assert told.value["sizes"] == [1, "--api-key", "x"]
+
+
 def test_of_a_text_the_lines_that_are_wanted_are_told() -> None:
     body = b'vllm:a_total{x="1"} 3\n# HELP vllm:a_total\nother 1\nvllm:b{api_key="hunter2"} 4\n'
     assert asked(whole(body), pattern="vllm:") == Document(['vllm:a_total{x="1"} 3'])
