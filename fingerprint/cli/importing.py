@@ -40,6 +40,7 @@ class Others:
         self._found = private(measured.found, redactor)
         told = imported(dumps, at=at, host=host, redactor=redactor) if dumps.files else None
         self._snapshot = told.snapshot if told else None
+        self._logged = told.logged if told else None
         self._at, when = (told.snapshot.taken_at, "") if told else _moment(measured, at)
         self._host = told.snapshot.host if told else host
         self.notes = (*(told.notes if told else ()), *_notes(measured, when))
@@ -80,6 +81,9 @@ class Others:
         )
         if self._snapshot:
             store.append(run, Snapped(at, "before", store.save(self._snapshot)))
+        if self._logged:
+            store.append(run, Snapped(at, "before", store.save(self._logged.before)))
+            store.append(run, Snapped(at, "after", store.save(self._logged.after)))
         for record in self._records():
             store.append(run, record)
         store.append(run, Closed(at, "imported"))

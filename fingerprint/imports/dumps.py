@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from fingerprint.ids import new_id
+from fingerprint.imports.counted import uncounted
 from fingerprint.imports.files import Content, Walk, content, from_stream, walked
-from fingerprint.imports.formats import FORMATS
+from fingerprint.imports.formats import FORMATS, KERNEL_LOG
 from fingerprint.imports.joined import Disagreement, Piece, joined
 from fingerprint.imports.recognised import Read, read
 from fingerprint.snapshot import Key, Provenance, Snapshot, reading_of
@@ -142,11 +143,20 @@ def _dumps(files: Sequence[File], says: Sequence[str], named: str, known: Collec
     return Dumps(taken, tuple(file for file in files if not file.told), tuple(says))
 
 
+class Logged(NamedTuple):
+    """What a kernel's log tells, before it had counted anything and at its end."""
+
+    before: Snapshot
+    after: Snapshot
+
+
 class Imported(NamedTuple):
-    """notes: where it is from and when it was, what disagreed, what was left out."""
+    """notes: where it is from and when it was, what disagreed, what was left out. logged: None where no kernel's log
+    is among the dumps."""
 
     snapshot: Snapshot
     notes: tuple[str, ...]
+    logged: Logged | None = None
 
 
 def imported(dumps: Dumps, *, at: int, host: str, redactor: Redactor) -> Imported:
@@ -171,7 +181,17 @@ def imported(dumps: Dumps, *, at: int, host: str, redactor: Redactor) -> Importe
         *_more_unlike(whole.disagreements[MOST_NAMED:]),
         *_left_out(dumps),
     )
-    return Imported(snapshot, notes)
+    return Imported(snapshot, notes, _logged(dumps, whole.sections, snapshot, redactor))
+
+
+def _logged(dumps: Dumps, sections: Mapping[Key, Section], of: Snapshot, redactor: Redactor) -> Logged | None:
+    told = [one.told for file in dumps.files for one in file.told if one.told and one.format == KERNEL_LOG]
+    after = {key: sections[key] for one in told for key in one.sections}
+    if not after:
+        return None
+    before = {key: uncounted(section) for key, section in after.items()}
+    first, last = (_snapshot(each, of.taken_at, of.host, redactor) for each in (before, after))
+    return Logged(first, last)
 
 
 def _moment(dumps: Dumps, pieces: Iterable[Piece], at: int) -> tuple[int, str]:

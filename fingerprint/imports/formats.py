@@ -25,6 +25,7 @@ from fingerprint.imports.times import moment
 from probes.kit.facts import Section
 from probes.kit.redact import Redactor
 
+KERNEL_LOG = "a kernel log"
 _XML_TIME = re.compile(r"<timestamp>([^<]{1,60})</timestamp>")
 _TEXT_TIME = re.compile(r"^Timestamp +: (.{1,60})$", re.MULTILINE)
 
@@ -67,7 +68,7 @@ FORMATS: tuple[Format, ...] = (
     Format("lspci -t", lspci.TREE_BEGINS, lspci.TREE, continued=True),
     Format("ibstat", ibstat.BEGINS, ibstat.read, continued=True),
     Format("ibstatus", ibstat.STATUS_BEGINS, ibstat.read_status, continued=True),
-    Format("a kernel log", kernel_log.BEGINS, kernel_log.read, lines=True),
+    Format(KERNEL_LOG, kernel_log.BEGINS, kernel_log.read, lines=True),
     Format("nvidia-smi", nvidia_smi_summary.BEGINS, nvidia_smi_summary.read, closed=True),
     Format("nvidia-smi --version", nvidia_smi_summary.VERSION_BEGINS, nvidia_smi_summary.read_version),
     Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True, closed=True),

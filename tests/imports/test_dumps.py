@@ -12,6 +12,8 @@ from fingerprint.imports.dumps import Imported, from_paths, imported
 from fingerprint.imports.files import content, decoded
 from fingerprint.snapshot import Key
 from fingerprint.trouble import Trouble
+from fingerprint.walk import value_at
+from probes.driver import Driver
 from probes.gpu import Gpu, Gpus
 from probes.kit.facts import NOT_READ, Map
 from probes.kit.redact import Redactor
@@ -164,6 +166,23 @@ def test_a_pipe_in_a_folder_is_waited_for_by_nobody(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(ValueError, match="no text"):
         decoded(bytes(range(256)) * 4)
+
+
+def test_what_a_log_counts_grew_from_nothing_and_nothing_else_of_it_changed(tmp_path: Path) -> None:
+    found = taken(written(tmp_path, log=texts.KERNEL_LOG, q=texts.H100))
+    assert found.logged is not None
+    assert Key("gpu") not in found.logged.after.readings  # of its counters nobody knows what they began with
+    for key, after in found.logged.after.readings.items():
+        before = found.logged.before.readings[key]
+        assert before.lasting == after.lasting
+    first, last = (each.readings[Key("driver")].section(Driver) or Driver() for each in found.logged)
+    fallen = ("log", "0000:53:00.0", "xid", "79")
+    assert (value_at(first, fallen), value_at(last, fallen)) == (0, 1)
+    assert value_at(first, ("kernel_log", "sxids")) == 0
+
+
+def test_without_a_log_nothing_is_said_to_have_grown(tmp_path: Path) -> None:
+    assert taken(written(tmp_path, q=texts.H100)).logged is None
 
 
 @pytest.mark.parametrize("form", ["tar", "gztar", "zip"])

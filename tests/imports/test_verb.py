@@ -41,6 +41,16 @@ def test_two_dumps_of_one_host_are_told_apart_by_what_changed(fingerprint: Cli, 
     assert diff["comparable"]["same_host"] is True
 
 
+def test_of_two_kernel_logs_the_one_with_an_error_of_a_gpu_is_told_by_it(fingerprint: Cli, tmp_path: Path) -> None:
+    quiet = "".join(line for line in texts.KERNEL_LOG.splitlines(keepends=True) if "0000:53:00" not in line)
+    for name, text in (("thursday", quiet), ("friday", texts.KERNEL_LOG)):
+        (tmp_path / f"{name}.log").write_text(text)
+        fingerprint("import", f"{name}.log", "--name", name, "--host", "gpu-07")
+    changes = {change["fact"]: change for change in fingerprint.diff("thursday", "friday")["changes"]}
+    assert changes["driver/log/0000:53:00.0/xid/79"]["verdict"] == "grew"
+    assert fingerprint.diff("friday", "friday")["changes"] == []
+
+
 def test_a_run_of_dumps_says_where_it_is_from(fingerprint: Cli) -> None:
     fingerprint("import", ".", "--name", "old", "--at", "2026-01-15T02:00")
     shown = json.loads(fingerprint("show", "old", "--format", "json").stdout)
