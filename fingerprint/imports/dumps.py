@@ -12,7 +12,7 @@ from fingerprint.imports.counted import uncounted
 from fingerprint.imports.files import Content, Walk, content, from_stream, walked
 from fingerprint.imports.formats import FORMATS, KERNEL_LOG
 from fingerprint.imports.joined import Disagreement, Piece, joined
-from fingerprint.imports.recognised import Read, read
+from fingerprint.imports.recognised import NOTHING, Read, read
 from fingerprint.snapshot import Key, Provenance, Snapshot, reading_of
 from fingerprint.trouble import Trouble
 from fingerprint.version import __version__
@@ -47,7 +47,7 @@ class File(NamedTuple):
     @property
     def why_nothing(self) -> str:
         """One sentence's end, of a file that nothing was taken of."""
-        refused = dict.fromkeys(f"{one.format}: {one.says}" for one in self.reads)
+        refused = dict.fromkeys(f"{one.format}: {one.says or NOTHING}" for one in self.reads)
         return "; ".join(refused) or self.says or "nothing in it is recognised"
 
 

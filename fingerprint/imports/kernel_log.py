@@ -45,7 +45,12 @@ LAST = 100
 _CLOCKS = ("ctime", "bracketed", "iso", "logged")
 _STAMPS = (*_CLOCKS, "seconds", "microseconds")
 _BARE = re.sub(r"\?P<\w+>", "?:", _PREFIX)
-_SURE = r"NVRM: (?:GPU\d+ )?Xid \(|nvidia-nvswitch\d*: SXid "
+_SURE = (
+    r"NVRM: (?:GPU\d+ )?Xid \(|nvidia-nvswitch\d*: SXid |"
+    r"(?:kern|user|daemon|syslog) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: (?:\[|\d{4}-)|"  # dmesg -x
+    r"\d{1,3},\d+,\d+,(?:-|c);"  # /dev/kmsg
+)
+"""What a line begins with that nothing else prints, whatever follows."""
 BEGINS = re.compile(rf"^(?:(?:{_BARE})(?=.{{0,80}}(?:{_SPOKEN}))|{_SURE}).*$", re.MULTILINE)
 _LINE = re.compile(rf"(?:{_PREFIX})?(?P<text>.*)")
 _FIRST = re.compile(r"Linux version \d")
@@ -78,12 +83,10 @@ def read(text: str, redactor: Redactor) -> Told:
     whole = any(_FIRST.match(line.text) for line in lines)
     timed = all(line.seconds is not None for line in lines)
     kills = sum(_OOM.search(line.text) is not None for line in lines)
-    sections: dict[str, Section] = {
-        "driver": Driver(
-            kernel_log=_counted(read_kernel_log(log), whole=whole, timed=timed),
-            log=_devices(log, whole=whole),
-        ),
-    }
+    counted = _counted(read_kernel_log(log), whole=whole, timed=timed)
+    sections: dict[str, Section] = {}
+    if (driver := Driver(kernel_log=counted, log=_devices(log, whole=whole))) != Driver():
+        sections["driver"] = driver
     if (kernel := _kernel(lines, redactor, whole=whole)) != Kernel():
         sections["kernel"] = kernel
     if kills or whole:

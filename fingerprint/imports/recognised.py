@@ -8,6 +8,8 @@ from fingerprint.imports.formats import FORMATS
 from fingerprint.sections import leaves
 from probes.kit.redact import Redactor
 
+NOTHING = "it tells nothing that is read"
+
 
 class Excerpt(NamedTuple):
     format: Format
@@ -41,7 +43,7 @@ def _read(excerpt: Excerpt, redactor: Redactor) -> Read:
     except (ValueError, LookupError) as error:
         return Read(name, None, str(error))
     if not told.at and not any(True for section in told.sections.values() for _ in leaves(section)):
-        return Read(name, None, "it tells nothing that is read")
+        return Read(name, None, NOTHING)
     return Read(name, told, told.doubt)
 
 

@@ -83,6 +83,12 @@ def test_a_named_file_that_tells_nothing_is_refused_with_what_is_read(tmp_path: 
         taken(tmp_path / "q.txt", tmp_path / "readme.txt")
 
 
+def test_a_log_that_tells_its_time_alone_makes_no_run(tmp_path: Path) -> None:
+    (tmp_path / "dmesg.txt").write_text("kern  :warn  : 2026-01-21T04:41:44,285060+00:00 VFS: file-max limit reached\n")
+    with pytest.raises(Trouble, match="a kernel log: it tells nothing that is read"):
+        taken(tmp_path / "dmesg.txt")
+
+
 def test_a_folder_without_any_dump_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Trouble, match="none of its 0 files is recognised"):
         taken(tmp_path)

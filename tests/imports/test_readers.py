@@ -199,6 +199,20 @@ def test_a_line_of_the_kernel_is_read_however_it_is_stamped(line: str) -> None:
     assert of(f"something else\n{line}\n", "driver/log/0000:53:00.0/xid/79") == 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kern  :warn  : 2026-01-21T04:41:44,285060+00:00 VFS: file-max limit 1000000 reached",
+        "kern  :info  : [    1.234567] random: crng init done",
+        "6,3986,242226782,-;wireguard: loaded",
+    ],
+)
+def test_a_kernels_log_that_tells_nothing_is_recognised_all_the_same(line: str) -> None:
+    [found] = read(f"{line}\n", REDACTOR)
+    assert found.format == "a kernel log"
+    assert found.told is None or not found.told.sections  # of one that says when it was, that is taken
+
+
 def test_a_log_that_a_report_holds_twice_is_counted_once() -> None:
     journal = "".join(f"Feb 23 16:24:18 gpu-07 kernel: {line}\n" for line in texts.KERNEL_LOG.splitlines()[3:])
     assert of(f"{texts.KERNEL_LOG}\n{journal}", "driver/log/0000:53:00.0/xid/79") == 1
