@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import processes
+from benchmarks import processes, server_log
 from benchmarks.budgets import BUDGETS, Budget
 from benchmarks.place import Place
 from benchmarks.timing import FailedError, Program, UnfitError, amount_of, output, ratio_of
+from fingerprint.metrics.logs import recognise
+from fingerprint.metrics.source import load
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,3 +81,23 @@ def test_our_store_of_a_measurement_is_no_other(tmp_path: Path) -> None:
     program = Place(tmp_path, "ceteris", "", 1).fingerprint("runs")
     assert program.env["FINGERPRINT_STORE"].startswith(str(tmp_path))
     assert program.cwd == str(tmp_path)
+
+
+@pytest.mark.parametrize("name", server_log.LOGS)
+def test_a_generated_log_is_recognised_and_most_of_its_turns_count(name: str, tmp_path: Path) -> None:
+    log = server_log.LOGS[name]
+    server_log.write(tmp_path / "log", log, 1)
+    source = load(str(tmp_path / "log"))
+    chosen = recognise(source.head)
+    assert chosen is not None
+    assert log.reader == chosen.CLIENT
+    first = chosen.read(source).metrics[0]
+    assert len(first.samples) > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", server_log.LOGS)
+def test_a_log_of_a_gigabyte_is_read_in_constant_memory(name: str) -> None:
+    argv = [sys.executable, "-m", "benchmarks.server_log", name, "1000"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["memory"] < 32

@@ -34,9 +34,16 @@ class Line(NamedTuple):
 
 def marked(source: Source, marks: Sequence[bytes]) -> Iterator[Line]:
     """Each line that holds one of the marks, in order. Raises NothingRead."""
-    passed = 0
+    new, passed = tuple.__new__, 0
     for block in _blocks(source):
-        yield from _marked(block, marks, passed)
+        end = -1
+        for at, mark in _places(block, marks):
+            if at >= end:
+                begin = block.rfind(b"\n", 0, at) + 1
+                end = block.find(b"\n", at)
+                if end < 0:
+                    end = len(block)
+                yield new(Line, (mark, block[begin:end], at - begin, passed + begin))  # half of the time of Line(...)
         passed += len(block)
 
 
@@ -56,17 +63,10 @@ def _blocks(source: Source) -> Iterator[bytes]:
     yield rest
 
 
-def _marked(block: bytes, marks: Sequence[bytes], passed: int) -> Iterator[Line]:
-    find, begins, end = block.find, block.rfind, -1
-    for at, mark in sorted((place, one) for one in marks for place in _places(block, one)):
-        if at >= end:
-            begin = begins(b"\n", 0, at) + 1
-            end = find(b"\n", at)
-            end = end if end >= 0 else len(block)
-            yield Line(mark, block[begin:end], at - begin, passed + begin)
-
-
-def _places(block: bytes, mark: bytes) -> list[int]:
-    if block.find(mark) < 0:  # several times as fast as a pattern
-        return []
-    return [found.start() for found in re.finditer(re.escape(mark), block)]
+def _places(block: bytes, marks: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Of the marks, in order."""
+    there = [mark for mark in marks if mark in block]  # is told several times as fast as by a pattern
+    places = [(found.start(), mark) for mark in there for found in re.finditer(re.escape(mark), block)]
+    if len(there) > 1:
+        places.sort()
+    return places

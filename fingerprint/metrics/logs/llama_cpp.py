@@ -28,10 +28,8 @@ _COLUMNS = (
     Column("prompt_tokens", "tokens", "unknown"),
     Column("tokens", "tokens", "unknown"),
 )
-_TIMING = re.compile(
-    rb"eval time = *(?P<ms>\d{1,12}(?:\.\d+)?) ms / *(?P<count>\d{1,12}) (?:tokens|runs)"
-    rb"(?:[^,]*, *(?P<speed>\d{1,12}(?:\.\d+)?) tokens per second)?"
-)
+_TIMING = re.compile(rb"eval time = *(\d{1,12}(?:\.\d+)?) ms / *(\d{1,12}) (?:tokens|runs)")
+_SPEED = re.compile(rb"[^,]*, *(\d{1,12}(?:\.\d+)?) tokens per second")
 _ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
 _LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)")
 _TASK = re.compile(rb"task +(\d+) ")
@@ -71,29 +69,58 @@ class _Timing(NamedTuple):
 
 
 class _Request:
-    """streams: how many requests ran at most while this one did; 0 where the log does not tell."""
+    """What its lines say, which is read where it counts: most of a long log are not kept.
+
+    streams: how many requests ran at most while this one did; 0 where the log does not tell.
+    """
 
     def __init__(self, streams: int) -> None:
         self.streams = streams
-        self.prompt = self.made = _Timing()
-        self.accepted = self.drafted = 0
-        self.length = 0.0  # of what a step gives in the mean; 0 where the log does not tell
+        self.prompt: re.Match[bytes] | None = None
+        self.made: re.Match[bytes] | None = None
+        self.draft: re.Match[bytes] | None = None
 
     def values(self) -> dict[str, float | None]:
-        speed, steps = self.made.speed, self.made.timed - self.accepted
+        prompt, made = _timing(self.prompt), _timing(self.made)
+        accepted, drafted, mean = _drafts(self.draft)
+        speed, steps = made.speed, made.timed - accepted
         step = 1000 / speed if speed else None
-        length = (self.length or self.made.timed / steps) if step and self.drafted and steps > 0 else None
+        length = (mean or made.timed / steps) if step and drafted and steps > 0 else None
         return {
-            "prompt_throughput": self.prompt.speed,
+            "prompt_throughput": prompt.speed,
             "generation_throughput": speed,
             PER_STREAM.name: speed if self.streams > 1 else None,
             "acceptance_length": length,
-            "draft_acceptance_rate": self.accepted / self.drafted if self.drafted else None,
+            "draft_acceptance_rate": accepted / drafted if drafted else None,
             "cycle_ms": step * length if step and length else None,
-            "decode_step_ms": None if self.drafted else step,
-            "prompt_tokens": self.prompt.tokens or None,
-            "tokens": self.made.tokens or None,
+            "decode_step_ms": None if drafted else step,
+            "prompt_tokens": prompt.tokens or None,
+            "tokens": made.tokens or None,
         }
+
+
+def _timing(found: "re.Match[bytes] | None") -> _Timing:
+    """Of _TIMING."""
+    if found is None:
+        return _Timing()
+    ms, count = float(found[1]), int(found[2])
+    speed = _SPEED.match(found.string, found.end())
+    return _Timing(ms, count, (round(ms * float(speed[1]) / 1000) if speed else 0) or count)
+
+
+def _drafts(found: "re.Match[bytes] | None") -> tuple[int, int, float]:
+    """Of _ACCEPTED: how many tokens were accepted and drafted, and what a step gives in the mean; 0 where untold."""
+    if found is None:
+        return 0, 0, 0.0
+    length = _LENGTH.search(found.string)
+    return int(found["accepted"]), int(found["drafted"]), float(length[1]) if length else 0.0
+
+
+def _task(line: Line) -> bytes:
+    """Its number; empty where the line names none before its mark."""
+    at = line.text.rfind(b"task ", 0, line.of)
+    found = _TASK.match(line.text, at) if at >= 0 else None
+    return found[1] if found else b""
 
 
 class _Log:
@@ -130,14 +157,15 @@ class _Log:
                 self.starts.told[name] = found[1].decode(errors="replace")
 
     def _running(self, line: Line) -> None:
-        if (task := _TASK.search(line.text)) is None:
+        task = _task(line)
+        if not task:
             return
         if line.mark == _ENDED:
-            self._most.pop(task[1], None)
+            self._most.pop(task, None)
             return
         if len(self._most) > _AT_ONCE:  # their ends were not told
             self._most.clear()
-        self._most[task[1]] = 0
+        self._most[task] = 0
         running = len(self._most)
         for other, most in self._most.items():
             self._most[other] = max(most, running)
@@ -146,24 +174,19 @@ class _Log:
         found, is_prompt = _TIMING.match(line.text, line.of), line.text.endswith(b"prompt ", 0, line.of)
         if found is None:
             return
-        ms, count, speed = float(found["ms"]), int(found["count"]), float(found["speed"] or 0)
-        timing = _Timing(ms, count, round(ms * speed / 1000) or count)
-        if is_prompt or self._last is None or self._last.made.tokens:
+        if is_prompt or self._last is None or self._last.made is not None:
             self.close()
-            task = _TASK.search(line.text)
-            self._last = _Request(self._most.get(task[1], 0) if task else 0) if counts else None
+            self._last = _Request(self._most.get(_task(line), 0)) if counts else None
         self.starts.served()
         if self._last is not None and is_prompt:
-            self._last.prompt = timing
-        elif self._last is not None:
-            self._last.made = timing
+            self._last.prompt = found
+        elif self._last is not None and int(found[2]):
+            self._last.made = found
 
     def _drafts(self, line: Line) -> None:
-        found = _ACCEPTED.search(line.text)
+        found = _ACCEPTED.search(line.text, line.of)
         if found and self._last is not None:
-            length = _LENGTH.search(line.text)
-            self._last.accepted, self._last.drafted = int(found["accepted"]), int(found["drafted"])
-            self._last.length = float(length[1]) if length else 0.0
+            self._last.draft = found
 
     def close(self) -> None:
         """What stands between two requests belongs to the first."""

@@ -121,7 +121,7 @@ class _Log:
     def _known(self, line: Line) -> "tuple[_Rank, int, int] | None":
         """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
         text, of = line.text, line.of
-        key = text[max(0, text.rfind(b":", 0, of)) : text.find(b",", of + len(b"Decode batch, "))][3:]
+        key = text[text.rfind(b":", 0, of) + 3 : text.find(b",", of + 14)]  # 14: `Decode batch, `
         known = self._beginnings.get(key)
         if known is not None:
             return known

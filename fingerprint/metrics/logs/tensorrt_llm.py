@@ -47,6 +47,13 @@ def read(source: Source) -> Found:
     return Found(tuple(log.metrics()), log.starts.workload("model", log.table.streams), tuple(log.remarks(source)))
 
 
+class _Rank:
+    """streams: of its step before, 0 where that began prompts. lines: of steps of as many as the one before."""
+
+    def __init__(self) -> None:
+        self.streams = self.lines = 0
+
+
 class _Log:
     def __init__(self) -> None:
         self.starts = Starts("tensorrt-llm", _NAMES)
@@ -55,8 +62,7 @@ class _Log:
     def _forget(self) -> None:
         self.table = Table()
         self.steps = 0
-        self._streams: defaultdict[str, int] = defaultdict(int)
-        self._lines: defaultdict[str, int] = defaultdict(int)
+        self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
 
     def take(self, line: Line, counts: bool) -> None:
         """counts: the run itself wrote it."""
@@ -67,17 +73,21 @@ class _Log:
 
     def _step(self, line: Line, counts: bool) -> None:
         """One that begins prompts, or follows such a one, is none of decoding."""
-        rank = line.word(b"global_rank = ")
+        at = line.text.find(b"global_rank = ")
+        rank = self._ranks[line.text[at : line.text.find(b",", at)] if at >= 0 else b""]
         scheduled = line.number(b"num_scheduled_requests: ") or line.number(b"num_scheduled_requests = ") or 0.0
-        prompts, tokens = line.number(b"'num_ctx_requests': "), line.number(b"'num_generation_tokens': ")
-        streams = size_class(int(scheduled)) if not prompts else 0
-        steady = streams == self._streams[rank] != 0
-        self._streams[rank] = streams
+        decodes = b"'num_ctx_requests': 0," in line.text or not line.number(b"'num_ctx_requests': ")
+        streams = size_class(int(scheduled)) if decodes else 0
+        steady = streams == rank.streams != 0
+        rank.streams = streams
         self.starts.served()
-        self.steps += counts
-        self._lines[rank] += counts and steady
-        if counts and steady and self.table.wants(streams, self._lines[rank]):
-            self.table.add(streams, self._lines[rank], _values(line, scheduled, tokens or scheduled))
+        if not counts:
+            return
+        self.steps += 1
+        if steady:
+            rank.lines += 1
+            if self.table.wants(streams, rank.lines):
+                self.table.add(streams, rank.lines, _values(line, scheduled))
 
     def metrics(self) -> "list[Metric]":
         told = list(self.table.metrics(_COLUMNS, "tensorrt-llm log, steps without prompts"))
@@ -97,11 +107,11 @@ class _Log:
         return told
 
 
-def _values(line: Line, scheduled: float, tokens: float) -> dict[str, float | None]:
+def _values(line: Line, scheduled: float) -> dict[str, float | None]:
     """A step of more tokens than requests verifies what was drafted."""
     step, seconds = line.number(b"host_step_time = "), line.number(b"elapsed_time = ")
     ms = step if step is not None or seconds is None else 1000 * seconds
-    verifies = tokens > scheduled
+    verifies = (line.number(b"'num_generation_tokens': ") or 0.0) > scheduled
     return {
         "decode_step_ms": None if verifies else ms,
         "cycle_ms": ms if verifies else None,

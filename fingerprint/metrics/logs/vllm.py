@@ -7,7 +7,6 @@ https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
 """
 
 import re
-from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs.lines import Line, marked
@@ -40,6 +39,11 @@ _COLUMNS = (
 )
 # lmdeploy/metrics/loggers.py: what is between its name and the words is `DP: 0, `.
 _LMDEPLOY = re.compile(rb"\blmdeploy\b|\bDP: \d+, $")
+_TOKENS = re.compile(
+    rb"Avg prompt throughput: (\d{1,15}\.?\d*)?[^,]*, Avg generation throughput: (\d{1,15}\.?\d*) [^,]*, "
+    rb"Running: (\d{1,15}) reqs(?:[^P]*Preemptions: (\d{1,15}))?"
+)
+_NUMBERED = len(b"Engine 000")
 _POSITIONS = 16  # of a draft
 _SHARE = re.compile(rb" ?\d(?:\.\d{1,9})?")
 _SPECULATED = (
@@ -89,6 +93,17 @@ class _Step:
             self._row["cycle_ms"] = self.length * self._ms
 
 
+class _Engine:
+    """streams: of its line before, 0 where it was idle. lines: of a time that began and ended with equally many.
+
+    step: of its line before, where that is kept and no prompt ended in its time.
+    """
+
+    def __init__(self) -> None:
+        self.streams = self.lines = 0
+        self.step: _Step | None = None
+
+
 class _Log:
     def __init__(self) -> None:
         self.starts = Starts("vllm", _NAMES)
@@ -99,10 +114,8 @@ class _Log:
         self.busy = self._drafted = 0
         self.preempted: float | None = None
         self._preempted_before = 0.0
-        self._streams: defaultdict[str, int] = defaultdict(int)
-        self._lines: defaultdict[str, int] = defaultdict(int)
-        self._steps: dict[str, _Step] = {}
-        self._engine_before = ""
+        self._engines: dict[bytes, _Engine] = {}
+        self._wrote: _Engine | None = None  # the last line of an engine
         self._so_far = (0.0, 0.0, 0.0)
         self._draft_tokens = 0.0
 
@@ -122,31 +135,45 @@ class _Log:
             self._forget()
 
     def _engine(self, line: Line, counts: bool) -> None:
-        if _LMDEPLOY.search(line.text, 0, line.of):
-            raise NothingRead(
-                "it is LMDeploy's log, which has vLLM's words for what it counts otherwise, and it is not read; for a "
-                "value of it say regex:PATTERN"
-            )
-        engine, running = line.word(b"Engine "), line.number(b"Running: ")
-        speed, prompts = line.number(b"Avg generation throughput: "), line.number(_ENGINE)
-        self._engine_before, before = engine, self._steps.pop(engine, None)
-        if running is None or not speed:
-            self._streams[engine] = 0
+        engine = self._wrote = self._of(line)
+        before, engine.step = engine.step, None
+        found = _TOKENS.match(line.text, line.of)
+        if found is None or not (speed := float(found[2])):
+            engine.streams = 0
             return
-        self.starts.served()
+        prompts, _, running, preempted = found.groups()
         streams = size_class(int(running))
-        steady = streams == self._streams[engine] != 0
-        self._streams[engine] = streams
-        self.busy += counts
-        if counts and (preempted := line.number(b"Preemptions: ")) is not None:
-            self.preempted = (self.preempted or 0.0) + preempted
-        self._lines[engine] += counts and steady
-        if before and steady and not prompts:
-            before.counts()
-        if counts and steady and self.engines.wants(streams, self._lines[engine]):
-            row = self.engines.add(streams, self._lines[engine], _values(line, running, speed))
-            if not prompts:
-                self._steps[engine] = _Step(row, 1000 * running / speed)
+        steady = streams == engine.streams != 0
+        engine.streams = streams
+        if not steady:
+            self.starts.served()
+        if not counts:
+            return
+        self.busy += 1
+        if preempted is not None:
+            self.preempted = (self.preempted or 0.0) + int(preempted)
+        if steady:
+            engine.lines += 1
+            if before and not _is_some(prompts):
+                before.counts()
+            if self.engines.wants(streams, engine.lines):
+                row = self.engines.add(streams, engine.lines, _values(line, float(running), speed))
+                engine.step = None if _is_some(prompts) else _Step(row, 1000 * float(running) / speed)
+
+    def _of(self, line: Line) -> _Engine:
+        """That which wrote the line."""
+        text, of = line.text, line.of
+        at = text.rfind(b"Engine ", 0, of)
+        key = text[at : at + _NUMBERED]  # empty where it has no number
+        engine = self._engines.get(key)
+        if engine is None:
+            if _LMDEPLOY.search(text, 0, of):
+                raise NothingRead(
+                    "it is LMDeploy's log, which has vLLM's words for what it counts otherwise, and it is not read; "
+                    "for a value of it say regex:PATTERN"
+                )
+            engine = self._engines[key] = _Engine()
+        return engine
 
     def _preempted_so_far(self, total: float, counts: bool) -> None:
         """Of V0, which tells of each fiftieth."""
@@ -156,13 +183,10 @@ class _Log:
 
     def _drafts(self, line: Line, counts: bool) -> None:
         """Of the engine whose line stands before."""
-        length = line.number(b"Mean acceptance length: ")
-        accepted, drafted = line.number(b" Accepted: "), line.number(b" Drafted: ")
-        if drafted and counts:
-            share = accepted / drafted if accepted is not None else None
-            self._speculated({"acceptance_length": length, "draft_acceptance_rate": share, **_positions(line)})
-        if length and (step := self._steps.get(self._engine_before)):
-            step.length = length
+        if counts and (drafted := line.number(b" Drafted: ")) and self._wants_drafts():
+            self.drafts.add(1, self._drafted, _drafted(line, drafted))
+        if self._wrote and (step := self._wrote.step):
+            step.length = line.number(b"Mean acceptance length: ") or step.length
 
     def _drafts_so_far(self, line: Line, counts: bool) -> None:
         """Of V0; what the line before told is taken off."""
@@ -184,10 +208,13 @@ class _Log:
             self._speculated({"draft_ms": draft * tokens if tokens else None, "verify_ms": score + check})
 
     def _speculated(self, values: "dict[str, float | None]") -> None:
+        if self._wants_drafts():
+            self.drafts.add(1, self._drafted, values)
+
+    def _wants_drafts(self) -> bool:
         self.starts.served()
         self._drafted += 1
-        if self.drafts.wants(1, self._drafted):
-            self.drafts.add(1, self._drafted, values)
+        return self.drafts.wants(1, self._drafted)
 
     def metrics(self) -> "list[Metric]":
         drafts = list(self.drafts.metrics(_SPECULATED, "vllm log, lines of drafts"))
@@ -215,6 +242,10 @@ class _Log:
         return told
 
 
+def _is_some(prompts: bytes | None) -> bool:
+    return prompts is not None and float(prompts) > 0
+
+
 def _values(line: Line, running: float, speed: float) -> dict[str, float | None]:
     return {
         "generation_throughput": speed,
@@ -224,6 +255,15 @@ def _values(line: Line, running: float, speed: float) -> dict[str, float | None]
         "waiting_requests": line.number(b"Waiting: ") if b"Waiting: " in line.text else line.number(b"Pending: "),
         "kv_cache_usage": line.number(b"GPU KV cache usage: "),
         "prefix_cache_hit_rate": line.number(b"Prefix cache hit rate: "),
+    }
+
+
+def _drafted(line: Line, drafted: float) -> dict[str, float | None]:
+    accepted = line.number(b" Accepted: ")
+    return {
+        "acceptance_length": line.number(b"Mean acceptance length: "),
+        "draft_acceptance_rate": accepted / drafted if accepted is not None else None,
+        **_positions(line),
     }
 
 
