@@ -9,7 +9,7 @@ from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
-from fingerprint.explain.subject import Subject, command_of, unlike_ends
+from fingerprint.explain.subject import Subject, command_of, unlike_ends, was_imported
 from fingerprint.explain.unknown import tells_why
 from fingerprint.explain.values import percent
 from fingerprint.runs.run import Run
@@ -154,8 +154,10 @@ def _about(first: Suspect, a: str, b: str, changes: Sequence[ChangedFact]) -> st
 
 
 def _again(run: Run) -> str:
-    """The command that adds an attempt. A server was started by somebody else."""
+    """The command that adds an attempt. A server was started by somebody else, and of what was imported nothing ran."""
     name, attached = run.opened.name, run.opened.attached
+    if was_imported(run):
+        return f"fingerprint import FILE --name {name}, once for each start"
     if not attached:
         return f"fingerprint run --name {name} --repeat 3 -- {command_of(run)}"
     ports = " ".join(f"--port {server.port}" for server in attached)

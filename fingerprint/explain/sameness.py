@@ -5,7 +5,7 @@ from typing import Any
 
 from fingerprint.diff.changes import Changes, How
 from fingerprint.explain.contract import Comparable
-from fingerprint.explain.subject import Subject, unlike_ends
+from fingerprint.explain.subject import Subject, unlike_ends, was_imported
 from fingerprint.walk import two_keys
 
 GPU = "gpu"
@@ -58,7 +58,8 @@ def _command(a: Subject, b: Subject) -> bool | None:
     if a.last is None or b.last is None:
         return None
     x, y = a.last.opened.argv, b.last.opened.argv
-    return None if x != y and two_keys(x, y) else x == y
+    is_unknown = was_imported(a.last) or was_imported(b.last) or (x != y and two_keys(x, y))
+    return None if is_unknown else x == y
 
 
 def _workload(a: Subject, b: Subject) -> bool | None:

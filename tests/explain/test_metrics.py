@@ -12,7 +12,7 @@ from fingerprint.explain.contract import MOST_VALUES
 from fingerprint.explain.metrics import series_of
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Samples
-from fingerprint.runs.record import Attached, Measured
+from fingerprint.runs.record import Attached, Closed, Measured
 from tests.explain.subjects import BUSY, START, STEADY, explained, others, subject, wall
 from tests.runs.recorded import closed, measured, run
 
@@ -37,6 +37,31 @@ def test_a_server_that_was_attached_to_is_attached_to_again(port: int, which: st
     server = Attached("main", 1, 1, "sglang", port)
     steps = explained(wall("A", 4.0), wall("B", 9.0, attached=(server,))).next
     assert any(step.endswith(f"fingerprint attach --name B {which}, once it serves") for step in steps)
+
+
+def imported(name: str, seconds: float) -> Subject:
+    return subject(name, None, None, measured("wall_time", seconds), Closed(at=START, how="imported"), argv=())
+
+
+def test_of_a_run_that_was_imported_no_command_is_repeated_but_more_is_imported() -> None:
+    steps = explained(wall("A", 4.0), imported("B", 9.0)).next
+    assert any(step.endswith("fingerprint import FILE --name B, once for each start") for step in steps)
+    assert not any("--repeat" in step for step in steps)
+
+
+@pytest.mark.parametrize("how", ["exited", "server ran on"])
+def test_what_was_imported_is_compared_with_what_was_recorded_and_no_command_is_said_to_differ(how: Any) -> None:
+    end = Closed(at=START, how=how, status=0 if how == "exited" else None)
+    diff = explained(imported("A", 4.0), subject("B", None, None, measured("wall_time", 9.0), end))
+    assert diff.metrics[0].ratio == pytest.approx(2.25)
+    assert diff.comparable.same_command is None
+    assert "differ" not in diff.comparable.says
+
+
+def test_what_was_imported_is_not_compared_with_a_run_that_failed() -> None:
+    failed = subject("B", None, None, measured("wall_time", 9.0), closed(1))
+    metric = explained(imported("A", 4.0), failed).metrics[0]
+    assert (metric.ratio, metric.says) == (None, "not comparable: A imported, B exited 1")
 
 
 @pytest.mark.parametrize(("after", "verdict"), [(4.1, "same"), (9.0, "worse"), (1.9, "better")])
