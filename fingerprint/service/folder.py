@@ -8,6 +8,9 @@ from pathlib import Path
 from stat import S_ISDIR
 
 PREFIX, HELD = "fingerprintd-", "held"
+LONGEST, NAMES = 107, len("/fingerprintd-12345678/reader.sock")
+"""Bytes of a socket's path, and those of ours below the folder of temporary ones."""
+SHORT = "/tmp"  # noqa: S108  # what is made in it is this user's alone
 
 
 class OwnFolder:
@@ -15,10 +18,11 @@ class OwnFolder:
     process however it comes."""
 
     def __init__(self) -> None:
-        for left in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
+        above = _above()
+        for left in sorted(Path(above).glob(f"{PREFIX}*")):
             if _is_left(left):
                 shutil.rmtree(left, ignore_errors=True)
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))
         made = self.path / "made"
         self._lock = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -27,6 +31,12 @@ class OwnFolder:
     def close(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+def _above() -> str:
+    """The folder of temporary ones, unless no socket can be listened on that far down."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) + NAMES <= LONGEST else SHORT
 
 
 def _is_left(folder: Path) -> bool:

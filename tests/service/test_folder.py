@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,3 +50,16 @@ def test_what_only_looks_like_one_is_left_alone(temporary: Path) -> None:
     before = sorted(temporary.rglob("*"))
     OwnFolder().close()
     assert sorted(temporary.rglob("*")) == before
+
+
+def test_a_socket_can_be_listened_on_in_it_however_far_down_temporary_files_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("deep" * 20)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    mine = OwnFolder()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(mine.path / "reader.sock"))
+    mine.close()
+    assert not mine.path.exists()
