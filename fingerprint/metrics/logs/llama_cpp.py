@@ -5,10 +5,11 @@ all of its slots. https://github.com/ggml-org/llama.cpp/blob/master/tools/server
 """
 
 import re
+from math import isnan
 from typing import Any, NamedTuple
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, marked, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, size_class
 from fingerprint.metrics.source import Source
@@ -28,10 +29,10 @@ _COLUMNS = (
     Column("prompt_tokens", "tokens", "unknown"),
     Column("tokens", "tokens", "unknown"),
 )
-_TIMING = re.compile(rb"eval time = *(\d{1,12}(?:\.\d+)?) ms / *(\d{1,12}) (?:tokens|runs)")
+_TIMING = re.compile(rb"eval time = *(?:(" + DIGITS + rb")|[^ ]{1,40}) ms / *(" + DIGITS + rb") (?:tokens|runs)")
 _SPEED = re.compile(rb"[^,]*, *(\d{1,12}(?:\.\d+)?) tokens per second")
 _ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
-_LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)")
+_LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)(?![\d.,]*\d)")
 _TASK = re.compile(rb"task +(\d+) ")
 _BUILD = re.compile(rb"^[^|]{0,60}\bbuild(?:: | = )(\d+ \([0-9a-f]+\))")
 _MODEL = re.compile(rb"(?:loading|load) model '([^']+)'")
@@ -103,7 +104,9 @@ def _timing(found: "re.Match[bytes] | None") -> _Timing:
     """Of _TIMING."""
     if found is None:
         return _Timing()
-    ms, count = float(found[1]), int(found[2])
+    ms, count = number_of(found[1]) if found[1] else UNREADABLE, int(number_of(found[2]))
+    if isnan(ms):
+        return _Timing(ms, count, count)
     speed = _SPEED.match(found.string, found.end())
     return _Timing(ms, count, (round(ms * float(speed[1]) / 1000) if speed else 0) or count)
 
@@ -180,7 +183,7 @@ class _Log:
         self.starts.served()
         if self._last is not None and is_prompt:
             self._last.prompt = found
-        elif self._last is not None and int(found[2]):
+        elif self._last is not None and number_of(found[2]):
             self._last.made = found
 
     def _drafts(self, line: Line) -> None:

@@ -9,6 +9,8 @@ https://github.com/ggml-org/llama.cpp/tree/master/tools/server#get-metrics-prome
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isnan, nan
 from typing import NamedTuple
 
 from fingerprint.metrics.found import Found, NothingRead
@@ -21,7 +23,13 @@ CLIENT = "prometheus"
 _ENGINES = ("vllm:", "sglang:", "llamacpp:")
 _SAMPLE = re.compile(r"^(?:vllm|sglang|llamacpp):\w+(?:\{[^\n]*\})? [\d.]", re.MULTILINE)
 _MOST = 1e18
+_ONCE = "counters and histograms are those since the server's start; scrape it before the run too"
+_ANEW = (
+    "the server was started anew between two scrapes, so counters and histograms are those since its last start; "
+    "for those of a run let the server run from the first scrape to the last"
+)
 _STARTED = "process_start_time_seconds"
+_NO_NUMBER = "no number of 0 or more is told of it (but NaN, which stands for not measured yet, Inf or one below 0)"
 _QUANTILES = (50, 90, 99)
 
 # A histogram is a mean, and quantiles within its buckets.
@@ -94,13 +102,13 @@ def read(source: Source) -> Found:
     now = _scrapes(source.data[source.begin :])
     if not now:
         raise NothingRead("no scrape of vLLM, SGLang or llama.cpp in it that was added now")
-    first = [*before, *now][0] if before or len(now) > 1 else {}
-    first = {} if _restarted(first, now[-1]) else first
+    scrapes = [*before, *now]
+    anew = any(_restarted(one, other) for one, other in pairwise(scrapes))
+    first = scrapes[0] if len(scrapes) > 1 and not anew else {}
     metrics = tuple(_metrics(now, first))
     if not metrics:
         raise NothingRead("the scrapes tell of no request, no gauge and no counter that is known")
-    since = f"{source.name}: counters and histograms are those since the server's start; scrape it before the run too"
-    return Found(metrics, _workload(now[-1]), () if first else (since,))
+    return Found(metrics, _workload(now[-1]), () if first else (f"{source.name}: {_ANEW if anew else _ONCE}",))
 
 
 def _scrapes(data: bytes) -> list[Scrape]:
@@ -118,8 +126,8 @@ def _scrapes(data: bytes) -> list[Scrape]:
             seen.add(family.name)
             for sample in family.samples:
                 name = _own(sample.name)
-                if name and _is_value(sample.name, sample.value):
-                    scrapes[-1].setdefault(name, []).append(Reading(sample.labels, sample.value))
+                if name:
+                    scrapes[-1].setdefault(name, []).append(Reading(sample.labels, _measured(sample.value)))
     except ValueError as error:
         raise NothingRead(f"it is no text of Prometheus: {error}") from None
     return [scrape for scrape in scrapes if scrape.keys() - {_STARTED}]
@@ -137,13 +145,9 @@ def _restarted(first: Scrape, last: Scrape) -> bool:
     return fell or (_STARTED in first and _STARTED in last and first[_STARTED] != last[_STARTED])
 
 
-def _is_value(name: str, value: float) -> bool:
-    """NaN stands for what was not measured yet. Raises NothingRead for what nothing can measure."""
-    if value != value:  # noqa: PLR0124
-        return False
-    if not 0 <= value < _MOST:
-        raise NothingRead(f"{name} has a value that no engine measures")
-    return True
+def _measured(value: float) -> float:
+    """NaN, which stands for what was not measured yet, also in place of what nothing can measure."""
+    return value if 0 <= value < _MOST else nan
 
 
 def _total(scrape: Scrape, name: str) -> float:
@@ -152,7 +156,8 @@ def _total(scrape: Scrape, name: str) -> float:
 
 def _metrics(now: Sequence[Scrape], first: Scrape) -> Iterator[Metric]:
     last, told = now[-1], set()
-    for metric in (*_histograms(last, first), *_counters(last, first), *_gauges(now)):
+    found = (*_histograms(last, first), *_counters(last, first), *_gauges(now))
+    for metric in sorted(found, key=lambda it: bool(it.gap)):
         if metric.name not in told:
             told.add(metric.name)
             yield metric
@@ -162,7 +167,9 @@ def _histograms(last: Scrape, first: Scrape) -> Iterator[Metric]:
     for name, short in _HISTOGRAMS.items():
         count = _total(last, f"{name}_count") - _total(first, f"{name}_count")
         total = _total(last, f"{name}_sum") - _total(first, f"{name}_sum")
-        if count > 0:
+        if isnan(count + total):
+            yield Metric(short, "s", "lower", gap=_NO_NUMBER)
+        elif count > 0:
             quantiles = dict(_quantiles(_buckets(last, name), _buckets(first, name)))
             summary = Summary(count=int(count), mean=total / count, quantiles=quantiles)
             yield Metric(short, "s", "lower", source=f"prometheus, {name}", kind="summary", summary=summary)
@@ -179,6 +186,8 @@ def _buckets(scrape: Scrape, name: str) -> Mapping[float, float]:
 def _quantiles(last: Mapping[float, float], first: Mapping[float, float]) -> Iterator[tuple[str, float]]:
     """Linear within a bucket, as Prometheus reckons; none where it has no upper end."""
     counts = [(end, count - first.get(end, 0.0)) for end, count in sorted(last.items())]
+    if any(isnan(count) for _, count in counts):
+        return
     for percent in _QUANTILES:
         below_end, below = 0.0, 0.0
         for end, count in counts:
@@ -195,10 +204,10 @@ def _counters(last: Scrape, first: Scrape) -> Iterator[Metric]:
         return _total(last, name) - _total(first, name)
 
     drafts, accepted = grown("spec_decode_num_drafts_total"), grown("spec_decode_num_accepted_tokens_total")
-    if drafts > 0:
+    if not drafts <= 0:
         yield _counted(Column("acceptance_length", "tokens", "higher"), 1 + accepted / drafts)
     for column, above, below in _RATIOS:
-        if f"{above}_total" in last and (whole := grown(f"{below}_total")) > 0:
+        if f"{above}_total" in last and not (whole := grown(f"{below}_total")) <= 0:
             yield _counted(column, grown(f"{above}_total") / whole)
     for name, column in _COUNTERS.items():
         if name in last:
@@ -206,24 +215,29 @@ def _counters(last: Scrape, first: Scrape) -> Iterator[Metric]:
 
 
 def _counted(column: Column, value: float) -> Metric:
+    if isnan(value):
+        return Metric(column.name, column.unit, column.better, gap=_NO_NUMBER)
     return Metric(column.name, column.unit, column.better, (value,), source="prometheus, counters")
 
 
 def _gauges(now: Sequence[Scrape]) -> Iterator[Metric]:
     for name, column in {**_AMOUNTS, **_SHARES}.items():
-        samples = tuple(_gauge(scrape[name], name in _AMOUNTS) for scrape in now if name in scrape)
-        if samples and not (name in _NONE_AT_ZERO and not any(samples)):
+        told = [_gauge(scrape[name], name in _AMOUNTS) for scrape in now if name in scrape]
+        samples = tuple(value for value in told if not isnan(value))
+        if told and not samples:
+            yield Metric(column.name, column.unit, column.better, gap=_NO_NUMBER)
+        elif samples and not (name in _NONE_AT_ZERO and not any(samples)):
             metric = Metric(column.name, column.unit, column.better, samples, "prometheus, gauges", kind="series")
             yield condensed(metric)
 
 
 def _gauge(readings: Sequence[Reading], is_amount: bool) -> float:
-    """The ranks of one scheduler tell the same."""
+    """The ranks of one scheduler tell the same. NaN where none tells a number."""
     of: dict[tuple[tuple[str, str], ...], float] = {}
-    for reading in readings:
+    for reading in (it for it in readings if not isnan(it.value)):
         scheduler = tuple((name, value) for name, value in sorted(reading.labels.items()) if name not in _RANK)
         of[scheduler] = max(reading.value, of.get(scheduler, reading.value))
-    return sum(of.values()) / (1 if is_amount else len(of))
+    return sum(of.values()) / (1 if is_amount else len(of)) if of else nan
 
 
 def _workload(scrape: Scrape) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.lines import Line, marked, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
@@ -20,8 +20,11 @@ _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_
 _RETRACTED = b"#retracted_reqs: "
 _BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
 _ALIKE = 10_000  # beginnings of lines that are held
-_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9})\b")
-_PROMPTS = re.compile(rb"#new-token: (\d{1,9}), #cached-token: (\d{1,9})\b(?:,[^#]*#running-req: (\d{1,9})\b)?")
+_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9}(?:,\d{3})*)(?!,?\d)")
+_PROMPTS = re.compile(
+    rb"#new-token: (\d{1,9}(?:,\d{3})*), #cached-token: (\d{1,9}(?:,\d{3})*)(?!,?\d)"
+    rb"(?:,[^#]*#running-req: (\d{1,9})\b)?"
+)
 _WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
 _RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
 SETTINGS = (
@@ -121,14 +124,14 @@ class _Log:
     def _known(self, line: Line) -> "tuple[_Rank, int, int] | None":
         """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
         text, of = line.text, line.of
-        key = text[text.rfind(b":", 0, of) + 3 : text.find(b",", of + 14)]  # 14: `Decode batch, `
+        key = text[text.rfind(b":", 0, of) + 3 : text.find(b", ", of + 14)]  # 14: `Decode batch, `
         known = self._beginnings.get(key)
         if known is not None:
             return known
         found = _RUNS.match(text, of)
         if found is None:
             return None
-        running = int(found[1])
+        running = int(number_of(found[1]))
         known = (self._rank(line), size_class(running), running)
         if b"[" not in key:  # that numbers its batches
             if len(self._beginnings) > _ALIKE:
@@ -160,10 +163,10 @@ class _Log:
         if not counts:
             return
         self.prefills += 1
-        self.tokens += int(tokens)
-        self.cached += int(cached)
+        self.tokens += int(number_of(tokens))
+        self.cached += int(number_of(cached))
         if steady and self.prefilled.wants(1, self.prefills):
-            self.prefilled.add(1, self.prefills, {"prefill_throughput": line.number(b"input throughput (token/s): ")})
+            self.prefilled.add(1, self.prefills, {"prefill_throughput": line.reading(b"input throughput (token/s): ")})
 
     def metrics(self) -> "list[Metric]":
         told = list(self.decoded.metrics(_COLUMNS, "sglang log, decode lines"))
@@ -203,18 +206,18 @@ def _is_waiting(line: Line) -> bool:
 
 
 def _values(line: Line, running: float) -> dict[str, float | None]:
-    speed, accepted = line.number(b"gen throughput (token/s): "), line.number(b"accept len: ")
+    speed, accepted = line.reading(b"gen throughput (token/s): "), line.reading(b"accept len: ")
     step = 1000 * running * (accepted or 1.0) / speed if speed else None
     graph = line.word(b" graph: ") or line.word(b"cuda graph: ")
     return {
         "gen_throughput": speed,
         PER_STREAM.name: per_stream(speed, running),
         "accept_length": accepted,
-        "accept_rate": line.number(b"accept rate: "),
+        "accept_rate": line.reading(b"accept rate: "),
         "cycle_ms": step if accepted else None,
         "decode_step_ms": None if accepted else step,
         "cuda_graph": {"True": 1.0, "False": 0.0}.get(graph),
-        "token_usage": line.number(b"token usage: "),
+        "token_usage": line.reading(b"token usage: "),
         "running_requests": running,
-        "queued_requests": line.number(b"#queue-req: "),
+        "queued_requests": line.reading(b"#queue-req: "),
     }

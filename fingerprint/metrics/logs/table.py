@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from math import isnan
 from typing import NamedTuple
 
 from fingerprint.metrics.metric import Better, Metric
@@ -11,6 +12,10 @@ from fingerprint.metrics.values import condensed
 
 LIMIT = 1 << 13  # rows that are held
 _SIZES = (1, 2, 3, 4, *(size << doubled for doubled in range(1, 24) for size in (3, 4)))
+
+NO_NUMBER = (
+    "where the log tells of it, or of what it is reckoned from, stands no number of 0 or more (but nan, inf, -1)"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -89,9 +94,12 @@ class Table:
         return max(self.counted, key=lambda streams: (self.counted[streams], -streams), default=0)
 
     def metrics(self, columns: Iterable[Column], source: str) -> Iterator[Metric]:
-        """Of the rows of `streams`: the columns that they have values for."""
+        """Of the rows of `streams`: the columns that they have values for, and a gap where none can be read."""
         rows = self._rows.get(self.streams, [])
         for column in columns:
-            values = tuple(row.values[column.name] for row in rows if column.name in row.values)
+            told = [row.values[column.name] for row in rows if column.name in row.values]
+            values = tuple(value for value in told if not isnan(value))
             if values:
                 yield condensed(Metric(column.name, column.unit, column.better, values, source, kind="series"))
+            elif told:
+                yield Metric(column.name, column.unit, column.better, gap=NO_NUMBER)

@@ -109,13 +109,13 @@ class _Log:
 
 def _values(line: Line, scheduled: float) -> dict[str, float | None]:
     """A step of more tokens than requests verifies what was drafted."""
-    step, seconds = line.number(b"host_step_time = "), line.number(b"elapsed_time = ")
+    step, seconds = line.reading(b"host_step_time = "), line.reading(b"elapsed_time = ")
     ms = step if step is not None or seconds is None else 1000 * seconds
     verifies = (line.number(b"'num_generation_tokens': ") or 0.0) > scheduled
     return {
         "decode_step_ms": None if verifies else ms,
         "cycle_ms": ms if verifies else None,
-        "device_step_ms": line.number(b"prev_device_step_time = "),
+        "device_step_ms": line.reading(b"prev_device_step_time = "),
         "running_requests": scheduled,
-        "kv_cache_usage": line.number(b"kv_cache_util = "),
+        "kv_cache_usage": line.reading(b"kv_cache_util = "),
     }

@@ -9,7 +9,7 @@ https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
 import re
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, marked, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
@@ -40,8 +40,8 @@ _COLUMNS = (
 # lmdeploy/metrics/loggers.py: what is between its name and the words is `DP: 0, `.
 _LMDEPLOY = re.compile(rb"\blmdeploy\b|\bDP: \d+, $")
 _TOKENS = re.compile(
-    rb"Avg prompt throughput: (\d{1,15}\.?\d*)?[^,]*, Avg generation throughput: (\d{1,15}\.?\d*) [^,]*, "
-    rb"Running: (\d{1,15}) reqs(?:[^P]*Preemptions: (\d{1,15}))?"
+    rb"Avg prompt throughput: (" + DIGITS + rb")?[^,]*, Avg generation throughput: (?:(" + DIGITS + rb")|[^ ]{1,40}) "
+    rb"[^,]*, Running: (" + DIGITS + rb") reqs(?:[^P]*Preemptions: (\d{1,15}))?"
 )
 _NUMBERED = len(b"Engine 000")
 _POSITIONS = 16  # of a draft
@@ -130,7 +130,7 @@ class _Log:
         elif line.mark == _STAGES:
             self._stages(line, counts)
         elif line.mark == _PREEMPTED:
-            self._preempted_so_far(line.number(_PREEMPTED) or 0.0, counts)
+            self._preempted_so_far(line.number(_PREEMPTED), counts)
         elif self.starts.begins(line.text):
             self._forget()
 
@@ -138,10 +138,11 @@ class _Log:
         engine = self._wrote = self._of(line)
         before, engine.step = engine.step, None
         found = _TOKENS.match(line.text, line.of)
-        if found is None or not (speed := float(found[2])):
+        if found is None or not (speed := number_of(found[2]) if found[2] else UNREADABLE):
             engine.streams = 0
             return
-        prompts, _, running, preempted = found.groups()
+        prompts, _, requests, preempted = found.groups()
+        running = number_of(requests)
         streams = size_class(int(running))
         steady = streams == engine.streams != 0
         engine.streams = streams
@@ -157,8 +158,8 @@ class _Log:
             if before and not _is_some(prompts):
                 before.counts()
             if self.engines.wants(streams, engine.lines):
-                row = self.engines.add(streams, engine.lines, _values(line, float(running), speed))
-                engine.step = None if _is_some(prompts) else _Step(row, 1000 * float(running) / speed)
+                row = self.engines.add(streams, engine.lines, _values(line, running, speed))
+                engine.step = None if _is_some(prompts) else _Step(row, 1000 * running / speed)
 
     def _of(self, line: Line) -> _Engine:
         """That which wrote the line."""
@@ -175,34 +176,36 @@ class _Log:
             engine = self._engines[key] = _Engine()
         return engine
 
-    def _preempted_so_far(self, total: float, counts: bool) -> None:
+    def _preempted_so_far(self, total: float | None, counts: bool) -> None:
         """Of V0, which tells of each fiftieth."""
+        if total is None:
+            return
         if counts:
             self.preempted = (self.preempted or 0.0) + max(0.0, total - self._preempted_before)
         self._preempted_before = total
 
     def _drafts(self, line: Line, counts: bool) -> None:
         """Of the engine whose line stands before."""
-        if counts and (drafted := line.number(b" Drafted: ")) and self._wants_drafts():
+        if counts and (drafted := line.reading(b" Drafted: ")) and self._wants_drafts():
             self.drafts.add(1, self._drafted, _drafted(line, drafted))
         if self._wrote and (step := self._wrote.step):
-            step.length = line.number(b"Mean acceptance length: ") or step.length
+            step.length = line.reading(b"Mean acceptance length: ") or step.length
 
     def _drafts_so_far(self, line: Line, counts: bool) -> None:
         """Of V0; what the line before told is taken off."""
         names = (b"Number of accepted tokens: ", b"Number of draft tokens: ", b"Number of emitted tokens: ")
-        now = tuple(line.number(name) or 0.0 for name in names)
+        now = tuple(line.reading(name) or 0.0 for name in names)
         accepted, drafted, emitted = (new - old for new, old in zip(now, self._so_far, strict=True))
         self._so_far = (now[0], now[1], now[2])
         self._draft_tokens = line.number(b"Number of speculative tokens: ") or 0.0
-        if counts and drafted > 0 and self._draft_tokens:
+        if counts and not drafted <= 0 and self._draft_tokens:
             length = emitted * self._draft_tokens / drafted
             self._speculated({"acceptance_length": length, "draft_acceptance_rate": accepted / drafted})
 
     def _stages(self, line: Line, counts: bool) -> None:
         """Of V0: how long its steps took in the mean of 5 s."""
-        draft, score = line.number(b"average_time_per_proposal_tok_ms="), line.number(b"scoring_time_ms=")
-        check = line.number(b"verification_time_ms=")
+        draft, score = line.reading(b"average_time_per_proposal_tok_ms="), line.reading(b"scoring_time_ms=")
+        check = line.reading(b"verification_time_ms=")
         if counts and draft is not None and score is not None and check is not None:
             tokens = self._draft_tokens or self.starts.told.get("num_spec_tokens")
             self._speculated({"draft_ms": draft * tokens if tokens else None, "verify_ms": score + check})
@@ -243,25 +246,25 @@ class _Log:
 
 
 def _is_some(prompts: bytes | None) -> bool:
-    return prompts is not None and float(prompts) > 0
+    return prompts is not None and number_of(prompts) > 0
 
 
 def _values(line: Line, running: float, speed: float) -> dict[str, float | None]:
     return {
         "generation_throughput": speed,
         PER_STREAM.name: per_stream(speed, running),
-        "prompt_throughput": line.number(_ENGINE) or None,
+        "prompt_throughput": line.reading(_ENGINE) or None,
         "running_requests": running,
-        "waiting_requests": line.number(b"Waiting: ") if b"Waiting: " in line.text else line.number(b"Pending: "),
-        "kv_cache_usage": line.number(b"GPU KV cache usage: "),
-        "prefix_cache_hit_rate": line.number(b"Prefix cache hit rate: "),
+        "waiting_requests": line.reading(b"Waiting: ") if b"Waiting: " in line.text else line.reading(b"Pending: "),
+        "kv_cache_usage": line.reading(b"GPU KV cache usage: "),
+        "prefix_cache_hit_rate": line.reading(b"Prefix cache hit rate: "),
     }
 
 
 def _drafted(line: Line, drafted: float) -> dict[str, float | None]:
-    accepted = line.number(b" Accepted: ")
+    accepted = line.reading(b" Accepted: ")
     return {
-        "acceptance_length": line.number(b"Mean acceptance length: "),
+        "acceptance_length": line.reading(b"Mean acceptance length: "),
         "draft_acceptance_rate": accepted / drafted if accepted is not None else None,
         **_positions(line),
     }
@@ -269,5 +272,5 @@ def _drafted(line: Line, drafted: float) -> dict[str, float | None]:
 
 def _positions(line: Line) -> dict[str, float | None]:
     rates = line.text.partition(b"Per-position acceptance rate: ")[2].partition(b", Avg")[0].split(b",")
-    told = [float(rate) for rate in rates[:_POSITIONS] if _SHARE.fullmatch(rate)]
+    told = [float(it) if _SHARE.fullmatch(it) else UNREADABLE for it in rates[:_POSITIONS] if it.strip()]
     return {f"acceptance_rate/position_{at}": rate for at, rate in enumerate(told, 1)}

@@ -9,7 +9,7 @@ import pytest
 from fingerprint.metrics import source as sources
 from fingerprint.metrics.found import NothingRead
 from fingerprint.metrics.logs import LOGS, recognise, sglang, table
-from fingerprint.metrics.logs.lines import LONGEST, marked
+from fingerprint.metrics.logs.lines import LONGEST, Line, marked
 from fingerprint.metrics.logs.table import size_class
 from fingerprint.metrics.source import load
 from tests.metrics.logs.texts import ACCESS, decode, metrics, samples, sglang_log, source, written
@@ -19,6 +19,25 @@ def test_lines_come_in_their_order_once_each() -> None:
     lines = ["a then b", "nothing", "b then a", "a", "b and b"]
     found = [(line.mark, line.text.decode(), line.at) for line in marked(source(*lines), (b"b", b"a"))]
     assert found == [(b"a", "a then b", 0), (b"b", "b then a", 17), (b"a", "a", 26), (b"b", "b and b", 28)]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("5 %", 5),
+        ("1e3, next: 2", 1000),
+        ("12.5ms, next: 2", 12.5),
+        ("1,234.5, next: 2", 1234.5),
+        ("1,234,567", 1234567),
+    ],
+)
+def test_a_number_ends_where_its_thousands_do(text: str, number: float) -> None:
+    assert Line(b"key", f"key: {text}".encode(), 0, 0).number(b"key: ") == number
+
+
+@pytest.mark.parametrize("text", ["12,34", "1.234,5", "1234,567", "1,234.5.6", "nan", "inf", "-3", "N/A", ""])
+def test_what_is_no_number_is_none_and_never_its_beginning(text: str) -> None:
+    assert Line(b"key", f"key: {text}".encode(), 0, 0).number(b"key: ") is None
 
 
 def test_a_line_that_spans_chunks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,3 +124,12 @@ def test_the_last_start_counts_and_only_what_was_added() -> None:
 def test_a_server_that_answered_nothing_is_refused() -> None:
     with pytest.raises(NothingRead, match="the timings of no request"):
         read(*START, "llama_model_loader: loaded meta data")
+
+
+def test_a_time_that_is_no_number_is_a_gap_and_thousands_are_read() -> None:
+    prompt, made, total = timings(3, (1204.2, 25), (2120.60, 128))
+    lines = [prompt.replace("1204.20 ms", "1,204.20 ms"), made.replace("2120.60 ms", "nan ms"), total]
+    told = metrics(read(*START, *lines))
+    assert told["prompt_throughput"].samples == pytest.approx((20.76,), abs=0.01)
+    assert "no number of 0 or more" in told["generation_throughput"].gap
+    assert told["tokens"].samples == (128,)

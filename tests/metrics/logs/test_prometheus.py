@@ -68,7 +68,9 @@ def test_a_scrape_that_the_file_held_before_the_run_is_where_it_begins() -> None
 def test_a_server_that_was_started_again_counts_from_its_start() -> None:
     found = read(*vllm(1000, 9000, 20, 3.0), *vllm(100, 150, 4, 1.0))
     assert samples(found, "acceptance_length") == (2.5,)
-    assert len(found.remarks) == 1
+    (remark,) = found.remarks
+    assert "the server was started anew between two scrapes" in remark
+    assert "before the run too" not in remark
 
 
 def test_a_server_that_says_that_it_was_started_again_counts_from_its_start() -> None:
@@ -118,3 +120,21 @@ def test_llama_cpp_s_speeds_are_tokens_over_the_time_that_they_took() -> None:
 def test_text_that_is_none_of_prometheus_is_refused() -> None:
     with pytest.raises(NothingRead, match="no text of Prometheus"):
         read(*vllm(100, 150, 20, 3.0), "vllm:broken{ 1.0")
+
+
+def test_a_server_that_was_started_again_and_counted_further_than_before_counts_from_its_start() -> None:
+    found = read(*vllm(100, 150, 20, 3.0), *vllm(1, 1, 1, 1.0), *vllm(200, 300, 40, 7.0))
+    assert samples(found, "acceptance_length") == (2.5,)
+    assert "started anew" in found.remarks[0]
+
+
+@pytest.mark.parametrize("number", ["NaN", "+Inf", "-1"])
+def test_what_is_told_without_a_number_is_a_gap_and_the_rest_is_read(number: str) -> None:
+    lines = [*vllm(100, 150, 20, 3.0), *vllm(200, 270, 40, 7.0)]
+    gone = ("num_requests_running{", "accepted_tokens_total{")
+    told = metrics(read(*(f"{line.split()[0]} {number}" if any(it in line for it in gone) else line for line in lines)))
+    assert told["ttft"].summary is not None
+    assert {name for name, metric in told.items() if "no number of 0 or more" in metric.gap} == {
+        "running_requests",
+        "acceptance_length",
+    }

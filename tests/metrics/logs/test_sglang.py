@@ -203,6 +203,22 @@ def test_a_line_that_is_cut_is_no_sample(broken: str) -> None:
     assert samples(read(decode(1.0), broken, decode(2.0)), "gen_throughput") == (2.0,)
 
 
-def test_a_number_that_is_none_is_no_value() -> None:
+@pytest.mark.parametrize("number", ["nan", "inf", "-1.00", "None", "1.234,5"])
+def test_a_column_without_a_number_is_a_gap_that_says_why(number: str) -> None:
+    line = decode(2.0, 2.5).replace("(token/s): 2.00", f"(token/s): {number}")
+    told = metrics(read(decode(1.0), line, line))
+    assert told["accept_length"].samples == (2.5, 2.5)
+    assert told["gen_throughput"].gap == told["cycle_ms"].gap
+    assert "no number of 0 or more" in told["gen_throughput"].gap
+
+
+def test_lines_without_a_number_leave_those_that_have_one() -> None:
     line = decode(2.0, 2.5).replace("accept len: 2.50", "accept len: nan")
-    assert "accept_length" not in metrics(read(decode(1.0), line))
+    assert samples(read(decode(1.0), line, decode(2.0, 2.25)), "accept_length") == (2.25,)
+
+
+def test_thousands_that_are_set_apart_are_read() -> None:
+    line = decode(1.0).replace("(token/s): 1.00", "(token/s): 1,234.5").replace("#running-req: 1,", "#running-req: {},")
+    found = read(*(line.format(requests) for requests in ("1,025", "1,026", "1,500")))
+    assert samples(found, "gen_throughput") == (1234.5, 1234.5)
+    assert samples(found, "running_requests") == (1026.0, 1500.0)

@@ -57,3 +57,9 @@ def test_what_runs_before_the_server_is_ready_is_left_out() -> None:
 def test_a_log_without_steps_says_how_to_get_them() -> None:
     with pytest.raises(NothingRead, match="print_iter_log: true"):
         read(*START)
+
+
+def test_a_step_that_took_no_number_is_a_gap_and_the_other_columns_are_read() -> None:
+    told = metrics(read(*START, *[step(float("nan"))] * 3))
+    assert told["device_step_ms"].samples == (11.5, 11.5)
+    assert "no number of 0 or more" in told["decode_step_ms"].gap

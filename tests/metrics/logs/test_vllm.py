@@ -170,3 +170,28 @@ def test_lmdeploy_has_its_words_and_is_refused(reader: str) -> None:
     )
     with pytest.raises(NothingRead, match=r"server\.log: it is LMDeploy's log"):
         formats.read(source(line, line), reader)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1.0"])
+def test_a_throughput_that_is_no_number_is_a_gap_and_the_other_columns_are_read(number: str) -> None:
+    line = engine(9.0).replace("generation throughput: 9.0", f"generation throughput: {number}")
+    told = metrics(read(line, line, line))
+    assert told["running_requests"].samples == (1.0, 1.0)
+    assert "no number of 0 or more" in told["generation_throughput"].gap
+
+
+def test_thousands_that_are_set_apart_are_read() -> None:
+    line = (
+        engine(9.0, 1.0)
+        .replace("throughput: 9.0", "throughput: 1,234.5")
+        .replace("throughput: 1.0", "throughput: 12,000.0")
+    )
+    found = read(line, line)
+    assert samples(found, "generation_throughput") == (1234.5,)
+    assert samples(found, "prompt_throughput") == (12000.0,)
+
+
+def test_a_share_that_is_no_number_moves_none_of_the_others() -> None:
+    told = metrics(read(engine(9.0), engine(9.0), drafts(2.0, 5, 10, "nan, 0.600")))
+    assert told["acceptance_rate/position_1"].gap
+    assert told["acceptance_rate/position_2"].samples == (0.6,)
