@@ -49,6 +49,7 @@ def test_a_library_that_hangs_is_given_up_in_time(gpus: Gpus) -> None:
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.long
 def test_what_was_told_before_a_gpu_hung_stands(gpus: Gpus) -> None:
     found = gpus("hangs later", 2.0)
     assert [name for name, metric in found.items() if metric.samples] == [f"gpu/0000:17:00.0/{work}" for work in WORKS]

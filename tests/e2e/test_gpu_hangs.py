@@ -205,6 +205,7 @@ def as_user(uid: int, act: Callable[[], list[str]]) -> list[str]:
     return told
 
 
+@pytest.mark.long
 def test_when_the_call_comes_back_the_process_ends_and_all_is_whole_again(fingerprint: Cli, fake: Fake) -> None:
     well = leaves(snapshot(fingerprint), *ASKING)
     fake.put(TWO, "nvmlDeviceGetSerial", sleep(1.2, fake.scenario["devices"][TWO]["nvmlDeviceGetSerial"]))

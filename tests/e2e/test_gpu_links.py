@@ -37,6 +37,7 @@ def test_a_slower_or_narrower_link_under_load_is_the_suspect(gpu_host: MakeHost)
     assert "16 -> 8 lanes on 1/2" in narrower.line
 
 
+@pytest.mark.long
 def test_a_link_that_is_slower_at_rest_is_not_comparable_and_one_that_is_not_is_said_to_be_equal(
     gpu_host: MakeHost,
 ) -> None:

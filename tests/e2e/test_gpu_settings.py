@@ -62,6 +62,7 @@ def test_the_power_limit_of_the_only_gpu(gpu_host: MakeHost) -> None:
     assert told.line.startswith(f"gpu/{ONE}/power_limit 450 -> 300 W. ")
 
 
+@pytest.mark.long
 def test_runs_tell_the_same_as_snapshots(gpu_host: MakeHost) -> None:
     host = gpu_host("H100 SXM", 8)
     host.run("a")

@@ -121,6 +121,7 @@ def test_another_wheel_is_one_suspect_with_the_library_that_the_server_mapped_of
 @pytest.mark.parametrize(
     ("options", "edited"), [pytest.param((), None, marks=pytest.mark.long), (("--deep",), ["requests/__init__.py"])]
 )
+@pytest.mark.long
 def test_a_package_that_is_not_watched_is_held_against_its_record_when_a_run_is_deep(
     options: tuple[str, ...], edited: list[str] | None, fingerprint: Cli, venv: Environment
 ) -> None:

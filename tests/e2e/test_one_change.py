@@ -156,9 +156,8 @@ def committed(fingerprint: Cli, python: str = sys.executable) -> Path:
     return tree
 
 
-@pytest.mark.parametrize(
-    "uncommitted", [pytest.param(False, id="git/commit", marks=pytest.mark.long), pytest.param(True, id="git/dirty")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("uncommitted", [pytest.param(False, id="git/commit"), pytest.param(True, id="git/dirty")])
 def test_an_edit_of_what_a_script_starts(fingerprint: Cli, uncommitted: bool) -> None:
     tree = committed(fingerprint)
     fingerprint("run", "--name", "a", "--", "bash", "bench.sh", cwd=tree)

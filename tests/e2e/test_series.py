@@ -47,6 +47,7 @@ def test_five_starts_that_spread_by_eleven_percent_do_not_tell_five(fingerprint:
     assert step(fingerprint, "thursday", "friday")["verdict"] in ("same", "unassessed")
 
 
+@pytest.mark.long
 def test_a_state_that_differed_among_the_starts_of_one_side_is_held_against_it(fingerprint: Cli) -> None:
     start(fingerprint, "a", 19.1, env={"OMP_NUM_THREADS": "8", "NCCL_PROTO": "LL"})
     start(fingerprint, "a", 19.3, env={"OMP_NUM_THREADS": "1", "NCCL_PROTO": "LL"})
@@ -69,6 +70,7 @@ def test_a_log_whose_quoted_number_is_a_peak_lies_within_its_own_range(fingerpri
     assert "own range" in metrics["throughput"]["says"]
 
 
+@pytest.mark.long
 def test_a_plan_says_what_its_repetitions_can_resolve_and_starts_nothing(fingerprint: Cli) -> None:
     start(fingerprint, "thursday", 19.1, 19.3, 19.2, 19.0, 19.4)
     done = fingerprint(

@@ -115,6 +115,7 @@ def test_a_server_is_found_by_its_port_and_gives_its_run_a_name(fingerprint: Cli
     assert shown(fingerprint, f"llama-cpp-{server.port}")["ended"] == "server ran on"
 
 
+@pytest.mark.long
 def test_all_servers_of_known_engines_are_one_run(fingerprint: Cli) -> None:
     one, other = (StandIn(fingerprint.home / engine, engine) for engine in ("vllm", "llama.cpp"))
     with one.serving(), other.serving():

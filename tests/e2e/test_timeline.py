@@ -40,6 +40,7 @@ def noticed(store: Store, what: str, since: int, until: int, was: Any, is_: Any)
     store.add_events([Event(new_id(), os.uname().nodename, since, until, "state", what, was, is_)])
 
 
+@pytest.mark.long
 def test_without_a_service_it_tells_what_changed_between_two_runs(two_runs: Cli) -> None:
     found = json.loads(two_runs("timeline", "run-A", "run-B", "--format", "json").stdout)
     jsonschema.validate(found, json.loads(two_runs("schema", "timeline").stdout))

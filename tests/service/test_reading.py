@@ -234,6 +234,7 @@ def test_of_a_hundred_connections_as_many_as_may_be_are_served_and_the_others_re
         assert heard(service, ask(["one", "", 0]), 2)[1]["section"] == {"value": 1}
 
 
+@pytest.mark.long
 def test_a_thousand_peers_that_come_and_go_leave_nothing(tmp_path: Path) -> None:
     with listening(tmp_path, fine("one"), stuck("stuck")) as service:
         folder = Path(f"/proc/{service.pid}/fd")
