@@ -7,20 +7,18 @@ from typing import NamedTuple
 from fingerprint.metrics.source import Source
 
 LONGEST = 1 << 20  # bytes of a line; what is longer is taken for several
-_ENDS = rb"(?![\w.,]*\d)"
-_NUMBER = re.compile(
-    rb" *(?:(\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?)" + _ENDS + rb"|(\d{1,3}(?:,\d{3}){1,4}(?:\.\d*)?)" + _ENDS + rb")"
-)
+_THOUSANDS = rb"\d{1,3}(?:,\d{3}){1,4}(?:\.\d*)?"
+_NUMBER = re.compile(rb" *(\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|" + _THOUSANDS + rb")(?![\w.,]*\d)")
+DIGITS = rb"(?:\d{1,15}(?:\.\d*)?|" + _THOUSANDS + rb")"
+"""A pattern of what `number_of` takes, for where something else must follow it."""
 _WORD = re.compile(rb" *([^\s,]+)")
-DIGITS = rb"\d{1,15}(?:,\d{3})*(?:\.\d*)?"
-"""A pattern of what `number_of` takes; behind it must stand what is none of them."""
 UNREADABLE = float("nan")
 """In place of a number where a log has `nan`, `inf`, one below 0 or none; what is reckoned with it is so too."""
 
 
 def number_of(digits: bytes) -> float:
     """Of digits, whose thousands may be set apart."""
-    return float(digits.replace(b",", b"") if b"," in digits else digits)
+    return float(digits.replace(b",", b""))
 
 
 class Line(NamedTuple):
@@ -32,17 +30,15 @@ class Line(NamedTuple):
     at: int
 
     def number(self, key: bytes) -> float | None:
-        """What stands behind the key, of `12 %` the 12; None where the key is not there, or none of `reading`."""
-        number = self.reading(key)
-        return number if number == number else None  # noqa: PLR0124
+        """What stands behind the key, of `12 %` the 12; None where that is no number, as `nan`, or below 0."""
+        begin = self.text.find(key)
+        found = _NUMBER.match(self.text, begin + len(key)) if begin >= 0 else None
+        return number_of(found[1]) if found else None
 
     def reading(self, key: bytes) -> float | None:
-        """None where the key is not there, and UNREADABLE where it is and no number of 0 or more stands behind it."""
-        begin = self.text.find(key)
-        if begin < 0:
-            return None
-        found = _NUMBER.match(self.text, begin + len(key))
-        return number_of(found[found.lastindex or 0]) if found else UNREADABLE
+        """The number, UNREADABLE where the key is there and none stands behind it, and None where it is not there."""
+        number = self.number(key)
+        return UNREADABLE if number is None and key in self.text else number
 
     def word(self, key: bytes) -> str:
         """Up to the next blank or comma; empty where the key is not there."""

@@ -9,7 +9,8 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, marked, number_of
+from fingerprint.metrics.logs import servers
+from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, size_class
 from fingerprint.metrics.source import Source
@@ -46,9 +47,11 @@ def recognises(head: str) -> bool:
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    log = _Log()
-    for line in marked(source, (_TIME, _DRAFTS, _BEGUN, _ENDED, *_STARTS)):
-        log.take(line, line.at >= source.begin)
+    return servers.read(source, (_TIME, _DRAFTS, _BEGUN, _ENDED, *_STARTS), _Log, _found)
+
+
+def _found(log: "_Log", source: Source) -> Found:
+    """Raises NothingRead."""
     log.close()
     metrics = tuple(log.requests.metrics(_COLUMNS, "llama.cpp log, a request each"))
     if not metrics:

@@ -9,7 +9,8 @@ import re
 from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import Line, marked, number_of
+from fingerprint.metrics.logs import servers
+from fingerprint.metrics.logs.lines import Line, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
@@ -20,9 +21,9 @@ _DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_
 _RETRACTED = b"#retracted_reqs: "
 _BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
 _ALIKE = 10_000  # beginnings of lines that are held
-_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9}(?:,\d{3})*)(?!,?\d)")
+_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9}|\d{1,3}(?:,\d{3})+)(?!,?\d)")
 _PROMPTS = re.compile(
-    rb"#new-token: (\d{1,9}(?:,\d{3})*), #cached-token: (\d{1,9}(?:,\d{3})*)(?!,?\d)"
+    rb"#new-token: (\d{1,9}|\d{1,3}(?:,\d{3})+), #cached-token: (\d{1,9}|\d{1,3}(?:,\d{3})+)(?!,?\d)"
     rb"(?:,[^#]*#running-req: (\d{1,9})\b)?"
 )
 _WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
@@ -56,9 +57,11 @@ def recognises(head: str) -> bool:
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    log = _Log()
-    for line in marked(source, (_DECODE, _PREFILL, _START, _READY, _RETRACTED)):
-        log.take(line, line.at >= source.begin)
+    return servers.read(source, (_DECODE, _PREFILL, _START, _READY, _RETRACTED), _Log, _found)
+
+
+def _found(log: "_Log", source: Source) -> Found:
+    """Raises NothingRead."""
     if not log.decodes + log.prefills:
         raise NothingRead(
             "SGLang's log tells of no batch that ran, after its warm-up and in its last start; did any run?"

@@ -6,7 +6,8 @@ https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/_torch/pyexecutor/
 from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs import servers
+from fingerprint.metrics.logs.lines import Line
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
@@ -36,9 +37,11 @@ def recognises(head: str) -> bool:
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    log = _Log()
-    for line in marked(source, (_STEP, _ARGUMENTS, _READY, _START, _OLD_START)):
-        log.take(line, line.at >= source.begin)
+    return servers.read(source, (_STEP, _ARGUMENTS, _READY, _START, _OLD_START), _Log, _found)
+
+
+def _found(log: "_Log", source: Source) -> Found:
+    """Raises NothingRead."""
     if not log.steps:
         raise NothingRead(
             "TensorRT-LLM's log tells of no step, after its warm-up and in its last start; it does with "

@@ -9,7 +9,8 @@ https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
 import re
 
 from fingerprint.metrics.found import Found, NothingRead
-from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, marked, number_of
+from fingerprint.metrics.logs import servers
+from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
 from fingerprint.metrics.metric import Metric
@@ -70,9 +71,11 @@ def recognises(head: str) -> bool:
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    log = _Log()
-    for line in marked(source, (_ENGINE, _DRAFTS, _DRAFTS_SO_FAR, _STAGES, _PREEMPTED, *_STARTS)):
-        log.take(line, line.at >= source.begin)
+    return servers.read(source, (_ENGINE, _DRAFTS, _DRAFTS_SO_FAR, _STAGES, _PREEMPTED, *_STARTS), _Log, _found)
+
+
+def _found(log: "_Log", source: Source) -> Found:
+    """Raises NothingRead."""
     metrics = tuple(log.metrics())
     if not metrics:
         raise NothingRead("vLLM's log tells of no request that ran, in its last start; --disable-log-stats hides them")

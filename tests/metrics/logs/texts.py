@@ -99,3 +99,10 @@ def drafts(length: float, accepted: int, drafted: int, positions: str = "0.800, 
         f"Accepted: {accepted} tokens, Drafted: {drafted} tokens, "
         f"Per-position acceptance rate: {positions}, Avg Draft acceptance rate: 55.7%"
     )
+
+
+# What collects the lines of several servers
+
+
+def composed(name: str, lines: Iterable[str]) -> list[str]:
+    return [f"{name}  | {line}" for line in lines]
