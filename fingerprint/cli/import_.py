@@ -65,21 +65,13 @@ def command(files: tuple[Path, ...], name: str | None, host: str | None, at: int
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether it begins as an exported file or a spill file does; one that cannot be read, too: the store says so. So
-    does it of JSON that nobody knows."""
+    """Whether it begins as an exported file or a spill file does; one that cannot be read, too: the store says so."""
     from fingerprint.imports.files import beginning
 
     first = _peeked() if str(file) == "-" else beginning(file, PEEKED)
     if first is None or not first.strip():
         return True
-    is_json = first.lstrip()[:1] == b"{" and b'"lscpu"' not in first
-    return is_json and (_OURS in first or not (str(file) == "-" or _is_result(file)))
-
-
-def _is_result(file: Path) -> bool:
-    from fingerprint.metrics.alone import of_files
-
-    return bool(of_files([str(file)]).formats)
+    return first.lstrip()[:1] == b"{" and _OURS in first
 
 
 def _peeked() -> bytes:

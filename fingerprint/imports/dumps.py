@@ -132,7 +132,7 @@ def _nothing(name: str, why: str) -> Trouble:
     formats = ", ".join(known.name for known in FORMATS if not isinstance(known.read, str))
     return Trouble(
         f"{name} holds no dump that can be taken in ({why}): `fingerprint import` takes what `fingerprint export` "
-        f"wrote, and what these print: {formats}"
+        f"wrote, logs of engines and results of clients (docs/metrics.md), and what these print: {formats}"
     )
 
 

@@ -144,3 +144,10 @@ def test_a_log_or_result_that_tells_nothing_is_refused_with_the_reason(
     refused = fingerprint("import", name, "--name", "old", status=2)
     assert words in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_json_of_somebody_else_is_refused_as_any_other_text(fingerprint: Cli, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"hello": [1, 2]}')
+    told = fingerprint("import", "other.json", "--name", "x", status=2).stderr
+    assert "other.json holds no dump that can be taken in (nothing in it is recognised)" in told
+    assert "export it again" not in told
