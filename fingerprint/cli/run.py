@@ -50,10 +50,14 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
 @click.option("--workload", multiple=True, type=TEXT, metavar="K=V", help="What is asked of it; may be repeated.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="K", help="Start it K times, as K attempts.")
 @click.option(
-    "--deep", is_flag=True, help="Hold every file of every Python package against its RECORD.  [default: deep]"
+    "--deep",
+    is_flag=True,
+    help="Hold every file of every Python package against its RECORD.  [default: as the setting says]",
 )
 @click.option(
-    "--canary", is_flag=True, help="Two seconds of fixed work before and after: was the host slower?  [default: canary]"
+    "--canary",
+    is_flag=True,
+    help="Two seconds of fixed work before and after: was the host slower?  [default: as the setting says]",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
 @click.option(
