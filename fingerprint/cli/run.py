@@ -52,12 +52,12 @@ fingerprint run --plan --repeat 5 -- ./bench.sh""",
 @click.option(
     "--deep",
     is_flag=True,
-    help="Hold every file of every Python package against its RECORD.  [default: as the setting says]",
+    help="Hold every file of every Python package against its RECORD.  [default: its setting]",
 )
 @click.option(
     "--canary",
     is_flag=True,
-    help="Two seconds of fixed work before and after: was the host slower?  [default: as the setting says]",
+    help="Two seconds of fixed work before and after: was the host slower?  [default: its setting]",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Say what K starts each can resolve, and start nothing.")
 @click.option(

@@ -80,7 +80,7 @@ def options() -> Decorator:
                      help="Read what is written meanwhile: auto:server.log, auto:result.json, json:FILE#PATH; may be "
                           "repeated."),
         click.option("--deep", is_flag=True,
-                     help="Hold every file of every Python package against its RECORD.  [default: as the setting says]"),
+                     help="Hold every file of every Python package against its RECORD.  [default: its setting]"),
         click.option("--canary", is_flag=True,
                      help="Two seconds of fixed work of CPU and memory at both ends, beside the server."),
     )  # fmt: skip
