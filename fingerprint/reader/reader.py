@@ -29,18 +29,18 @@ class Reader:
     """
 
     def __init__(self, host: Host, probes: Probes, workers: Callable[[], Worker] | None = None) -> None:
-        """workers: gives one after another; without it they are forked, the first one at once: do this before any
-        thread and before the store is opened."""
+        """workers: gives one after another, the first one when something is asked. Without it they are forked, the
+        first one at once: do this before any thread and before the store is opened."""
         self.host = host
         self.provenance: Provenance | None = None
         self.passes_on = False
         """What is read stays undecoded: `volatile` of a Reading is then the whole section, and `lasting` None."""
         self._probes = probes
         self._workers: Callable[[], Worker] = workers or (lambda: Forked(host, probes))
-        self._worker = self._workers()
+        self._worker_or_none = None if workers else self._workers()
         self._jobs: list[Job] = []
         self._current: Key | None = None
-        self._deadline = self._probe_deadline = self._silent_from = 0.0
+        self._deadline = self._probe_deadline = self._heard_at = 0.0
         self.hung: dict[Key, str] = {}
 
     @property
@@ -57,7 +57,7 @@ class Reader:
     @property
     def silence(self) -> float:
         """Seconds for which it was asked and no probe was at work. By any thread."""
-        return time.monotonic() - self._silent_from if self.busy and self._current is None else 0.0
+        return time.monotonic() - self._heard_at if self.busy and self._current is None else 0.0
 
     def read(self, jobs: Sequence[Job], budget: float) -> Iterator[Finished]:
         """Each job's reading as it is finished. Ends within `budget` seconds, and a tenth for each worker given up."""
@@ -99,7 +99,8 @@ class Reader:
         """The process and its live descendants, named; empty where that could not be learned in time."""
         if self.busy:
             raise RuntimeError("a Reader answers one question at a time")
-        deadline = time.monotonic() + budget
+        self._heard_at = time.monotonic()
+        deadline = self._heard_at + budget
         try:
             self._worker.send(AskTree(*root))
             return self._await_tree(deadline)
@@ -107,10 +108,25 @@ class Reader:
             self._replace()
             return ()
 
+    def release(self, idle_seconds: float) -> bool:
+        """Ends a worker that was asked nothing for so long: the next question has another. False where it works."""
+        is_idle = not self.busy and time.monotonic() - self._heard_at >= idle_seconds
+        if is_idle:
+            self.close()
+        return is_idle
+
     def close(self) -> None:
         """Ends the worker, whatever it is doing; one that is stuck is left behind."""
         self._jobs = []
-        self._worker.abandon()
+        if self._worker_or_none:
+            self._worker_or_none.abandon()
+            self._worker_or_none = None
+
+    @property
+    def _worker(self) -> Worker:
+        if self._worker_or_none is None:
+            self._worker_or_none = self._workers()
+        return self._worker_or_none
 
     def _ask(self) -> None:
         self._between()
@@ -127,7 +143,7 @@ class Reader:
     def _between(self) -> None:
         """No probe is at work that could hang."""
         self._current = None
-        self._silent_from = time.monotonic()
+        self._heard_at = time.monotonic()
         self._probe_deadline = self._deadline
 
     def _take(self, line: bytes) -> list[Finished]:
@@ -191,7 +207,7 @@ class Reader:
     def _replace(self) -> str:
         """What became of the old worker."""
         fate = self._worker.abandon()
-        self._worker = self._workers()
+        self._worker_or_none = self._workers()
         return fate
 
     def _await_tree(self, deadline: float) -> tuple[Target, ...]:

@@ -132,6 +132,9 @@ class Service:
     def look(self) -> None:
         """At who serves; and what waits for the store, while nobody does."""
         self._outbox.flush()
+        with self._serving_lock:
+            self._reader.release()
+            self._sampler.release()
         if self._was_set:  # times before and after are of two clocks
             self._was_set = False
             with self._serving_lock:

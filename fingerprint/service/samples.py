@@ -20,6 +20,7 @@ from fingerprint.reader.wire import LINE_CAP, Ask, Failed, Hello, Read, Refused,
 from fingerprint.reader.worker import Probes
 from fingerprint.service.recent import Pace, Recent
 from fingerprint.service.rounds import Waits
+from fingerprint.service.turns import IDLE_SECONDS
 from fingerprint.snapshot import Job, Key, Provenance, Reading
 from fingerprint.version import __version__
 
@@ -49,6 +50,9 @@ class Sampler:
         found = dict(self._recent.of(mine, oldest))
         found.update(self._read([key for key in mine if key not in found]))
         return [self._told(key, found.get(key)) for key in keys]
+
+    def release(self) -> None:
+        self._reader.release(IDLE_SECONDS)
 
     def close(self) -> None:
         self._reader.close()
@@ -113,6 +117,7 @@ class Samples:
 
     def _serve(self) -> None:
         while self._waiting.fileno() not in (ready := self._ready()):
+            self._sampler.release()
             for descriptor in ready:
                 self._answer(descriptor) if descriptor in self._peers else self._accept()
         for each in (self._waiting, self._listener, *(peer.socket for peer in self._peers.values())):
@@ -122,7 +127,7 @@ class Samples:
         poll = select.poll()
         for descriptor in (self._waiting.fileno(), self._listener.fileno(), *self._peers):
             poll.register(descriptor, select.POLLIN)
-        return [descriptor for descriptor, _ in poll.poll()]
+        return [descriptor for descriptor, _ in poll.poll(IDLE_SECONDS * 1000)]
 
     def _accept(self) -> None:
         try:

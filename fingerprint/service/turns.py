@@ -9,6 +9,10 @@ from fingerprint.service.recent import Pace, Recent
 from fingerprint.snapshot import Job, Key
 from probes.kit.probe import Target
 
+IDLE_SECONDS, READ_SECONDS = 20.0, 2.0
+"""After which a reader's process is ended, and one that has read sections, which takes it several MB that it keeps:
+another costs milliseconds, and less than one process more of each server each minute."""
+
 
 class Shared:
     """The reader, and whose question it answers now. Asked by one thread at a time."""
@@ -19,6 +23,7 @@ class Shared:
         self.recent = recent or Recent()
         self.asked_by: Turn | None = None
         self._asked_at = 0.0
+        self._has_read = False
 
     def taken_by(self, turn: "Turn") -> Reader:
         """Free for this one: whoever asked before has all his answers first."""
@@ -31,11 +36,17 @@ class Shared:
 
     def ask(self, jobs: Sequence[Job], budget: float) -> list[Finished]:
         self._asked_at = time.monotonic()
+        self._has_read = True
         return self.reader.begin(jobs, budget)
 
     def kept(self, finished: list[Finished]) -> list[Finished]:
         self.recent.keep(finished, self._asked_at)
         return finished
+
+    def release(self) -> None:
+        """The memory of its process, while nobody asks."""
+        if self.reader.release(READ_SECONDS if self._has_read else IDLE_SECONDS):
+            self._has_read = False
 
     def close(self) -> None:
         self.reader.close()

@@ -63,6 +63,25 @@ def test_the_asker_forks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert outcomes(found) == ["failed", "ok"]
 
 
+def test_a_process_reads_for_it_only_from_a_question_until_it_is_released(tmp_path: Path) -> None:
+    with listening(tmp_path, fine("one")) as service, asking(service.path, fine("one")) as reader:
+        assert not service.workers()
+        assert outcomes(read(reader, "one")) == ["ok"]
+        [first] = service.workers()
+        assert not reader.release(60)
+        assert service.workers() == [first]
+        assert reader.release(0)
+        until(lambda: not service.workers())
+        assert outcomes(read(reader, "one")) == ["ok"]
+
+
+def test_what_it_reads_now_is_not_released(tmp_path: Path) -> None:
+    with listening(tmp_path, stuck("slow")) as service, asking(service.path, stuck("slow")) as reader:
+        reader.begin([Job("slow")], 5)
+        assert not reader.release(0)
+        assert outcomes({"slow": dict(reader.rest())[Key("slow")]}) == ["timed_out"]
+
+
 def test_several_threads_ask_at_once_each_by_a_reader_of_its_own(tmp_path: Path) -> None:
     told: list[str] = []
 

@@ -7,7 +7,7 @@ import pytest
 
 from fingerprint.reader import Reader
 from fingerprint.runs.readers import rest_of
-from fingerprint.service.turns import Shared, Turn
+from fingerprint.service.turns import IDLE_SECONDS, READ_SECONDS, Shared, Turn
 from fingerprint.snapshot import Job, Key
 from probes.kit.host import Host
 from probes.kit.probe import MAIN, Target, discover
@@ -46,6 +46,20 @@ def test_what_hung_in_one_run_is_asked_for_in_another(shared: Shared) -> None:
     assert skipped.outcome == "skipped"
     other.begin([Job("process", HERE)], 10)
     assert [reading.outcome for _, reading in rest_of(other)] == ["ok"]
+
+
+def test_a_process_that_has_read_is_let_go_sooner_than_one_that_told_a_tree(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+    monkeypatch.setattr(shared.reader, "release", lambda seconds: asked.append(seconds) or True)
+    one = Turn(shared)
+    one.begin([Job("kernel")], 10)
+    assert list(rest_of(one))
+    shared.release()
+    assert one.tree(HERE)
+    shared.release()
+    assert asked == [READ_SECONDS, IDLE_SECONDS]
 
 
 def test_one_question_at_a_time(shared: Shared) -> None:
