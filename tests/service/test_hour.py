@@ -111,9 +111,9 @@ def spent(daemon: Alone, seconds: float) -> tuple[list[Cost], float]:
 
 
 def growth(looks: list[Cost], of: Callable[[Cost], int]) -> float:
-    """The most in the last quarter of the looks, as a ratio to the most in the first: its processes come and go."""
+    """Of the last quarter of the looks to the first, by the least of each: some of its processes come and go."""
     quarter = len(looks) // 4
-    return max(map(of, looks[-quarter:])) / max(map(of, looks[:quarter]))
+    return min(map(of, looks[-quarter:])) / min(map(of, looks[:quarter]))
 
 
 def told(looks: list[Cost], share: float) -> str:
