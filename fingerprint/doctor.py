@@ -1,6 +1,5 @@
 """What cannot be read here, why, and what would help; and what is wrong with fingerprint's own house."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from fingerprint.sections import Leaf, leaves
 from fingerprint.snapshot import Key, Reading, Snapshot
 from fingerprint.version import __version__
 from probes.kit.facts import Gap, GapCode, Seen, then
+from probes.kit.lazy import lazy_regex
 from probes.kit.probe import areas, discover
 from probes.kit.user import WHOSE
 
@@ -86,10 +86,10 @@ _MOUNTS = {
     "/sys/fs/cgroup": "mount -t cgroup2 none /sys/fs/cgroup",
 }
 # ptrace(2), "Ptrace access mode checking": these files of another user's process need PTRACE_MODE_READ.
-_PTRACE_READ = re.compile(
+_PTRACE_READ = lazy_regex(
     r"^/proc/.*/(?:environ|exe|cwd|root|io|maps|smaps|smaps_rollup|numa_maps|auxv|fd|map_files|personality|syscall|stack)\b"
 )
-_TIMER_SLACK = re.compile(r"^/proc/.*/timerslack_ns\b")  # proc_pid_timerslack_ns(5): CAP_SYS_NICE for another's
+_TIMER_SLACK = lazy_regex(r"^/proc/.*/timerslack_ns\b")  # proc_pid_timerslack_ns(5): CAP_SYS_NICE for another's
 # What a gap of NVML says (probes/kit/nvml) -> what helps; the first that is found.
 _NVML_REMEDIES = {
     "nvidia-ml-py is not installed": f"{sys.executable} -m pip install nvidia-ml-py",

@@ -5,18 +5,19 @@ be taken for one of these, or holds what a terminal would act on.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
+from probes.kit.lazy import lazy_regex
+
 LIMIT = 48  # characters of one side
 _LEAD = 12  # characters kept before the first difference
-_HEX = re.compile(r"[0-9a-f]{32,}")
+_HEX = lazy_regex(r"[0-9a-f]{32,}")
 _HEX_SHOWN = 12
 _WHOLE_LIST = 4  # items up to which a list is shown whole
-_ON_A_LINE = re.compile(r"(process/[^/]+/flags|kernel/cmdline)/")
+_ON_A_LINE = lazy_regex(r"(process/[^/]+/flags|kernel/cmdline)/")
 _SET = {"gap": "set"}
 _HUNDREDTHS = {"1/100 %": "%", "1/100": ""}
 _MULTIPLES = {

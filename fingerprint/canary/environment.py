@@ -1,20 +1,20 @@
 """Which Python belongs to a command, and what of its environment a script is given."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from probes.kit.facts import Gap, Seen
 from probes.kit.interpreters import named
+from probes.kit.lazy import lazy_regex
 
 WORDS = 12  # of a command: `numactl -N 0 -m 0 python serve.py`
 _ELSEWHERE = frozenset(
     ("apptainer", "crictl", "docker", "enroot", "kubectl", "nerdctl", "podman", "singularity", "srun", "ssh")
 )
-_PASSED = re.compile(
+_PASSED = lazy_regex(
     r"(CUDA|NVIDIA|HIP|HSA|ROCR|ROCM)_[A-Z_]+|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|PATH|HOME|TMPDIR|VIRTUAL_ENV|CONDA_PREFIX"
 )
-_EXEC = re.compile(rb"'*exec'* +\"?([^\" ]+)")  # what pip writes where a #! line would be too long
+_EXEC = lazy_regex(rb"'*exec'* +\"?([^\" ]+)")  # what pip writes where a #! line would be too long
 
 
 def reduced(env: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,7 +1,6 @@
 """One round of the canary: what each script told -> metrics."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -17,6 +16,7 @@ from fingerprint.metrics import Better, Metric
 from fingerprint.words import clean
 from probes.kit.child import Script, Told, told_by
 from probes.kit.facts import Gap
+from probes.kit.lazy import lazy_regex
 
 VERSION = 1  # of the work: what another one did is not compared
 HOST_SECONDS, GPU_SECONDS = 10.0, 30.0
@@ -24,7 +24,7 @@ HOST_SECONDS, GPU_SECONDS = 10.0, 30.0
 DEVICES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # NVIDIA's driver, AMD's, a GPU under WSL
 HOST_WORK = ("cpu", "memory_copy", "system_call", "wake_up")
 GPU_WORK = ("copy", "upload", "matmul", "launch", "p2p")
-_ADDRESS = re.compile(r"[0-9a-f:.]{1,16}")
+_ADDRESS = lazy_regex(r"[0-9a-f:.]{1,16}")
 _MOST = 300
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from fingerprint.cli.options import RUN, output_format
 from fingerprint.cli.verb import Verb
 from fingerprint.trouble import Trouble
+from probes.kit.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 QUANTITIES: Mapping[str, "Quantity"] = {
     "accept": "accept length", "cycle": "cycle", "draft": "draft", "verify": "verify", "overhead": "overhead",
 }  # fmt: skip
-_NUMBER = re.compile(r"\s*([0-9.eE+-]+)\s*([a-zA-Z/]*)\s*")
+_NUMBER = lazy_regex(r"\s*([0-9.eE+-]+)\s*([a-zA-Z/]*)\s*")
 
 
 class Measured(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -1,7 +1,6 @@
 """Servers as the command line names them: by process, by port, or all that run here."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +9,7 @@ import click
 
 from fingerprint.cli.options import GLOB, TEXT, Decorator
 from fingerprint.trouble import Trouble
+from probes.kit.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from fingerprint.cli.collecting import Collecting
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fingerprint.runs.serving import Serving
     from probes.kit.host import Host
 
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_DURATION = lazy_regex(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
 
 
 class Asked(NamedTuple):

@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
-_OWNER = re.compile(r"pip (?P<name>\S+)")
+from probes.kit.lazy import lazy_regex
+
+_OWNER = lazy_regex(r"pip (?P<name>\S+)")
 
 
 def package_of(item: Any) -> tuple[str, ...]:

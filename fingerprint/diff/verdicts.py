@@ -1,14 +1,14 @@
 """From one difference to its verdict."""
 
-import re
 from typing import Any
 
 from fingerprint.diff.changes import Verdict
 from fingerprint.lost import GONE
 from fingerprint.walk import MISSING, Difference, two_keys
 from probes.kit.facts import Gap
+from probes.kit.lazy import lazy_regex
 
-_TEMPORARY = re.compile(r"^(?:--?[\w-]+=)?(?:/tmp|/var/tmp|/dev/shm|/run/user/\d+)/")
+_TEMPORARY = lazy_regex(r"^(?:--?[\w-]+=)?(?:/tmp|/var/tmp|/dev/shm|/run/user/\d+)/")
 
 
 def is_unknown(difference: Difference) -> bool:

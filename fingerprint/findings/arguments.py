@@ -4,7 +4,6 @@ What nobody asked for is the engine's to choose, and what was left to it (`auto`
 files are not compared: the engine resolves them.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from fingerprint.findings.seats import paths
 from fingerprint.findings.state import State
 from probes.engine.sections import Engine
 from probes.kit.facts import Gap, Map, Redacted
+from probes.kit.lazy import lazy_regex
 from probes.process.sections import Process
 
 _ONE: Mapping[str, str] = {
@@ -28,7 +28,7 @@ _ONE: Mapping[str, str] = {
     )
     for alias in names.split()
 }
-_NAMES_ONE = re.compile(r"--.*(?:model|tokenizer|name|path|file|template|dir|revision)$")
+_NAMES_ONE = lazy_regex(r"--.*(?:model|tokenizer|name|path|file|template|dir|revision)$")
 _LEFT_TO_IT = frozenset({"auto", "-1", "none", "null", "default"})
 _ON, _OFF = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
 _ALSO = {"nextn": "eagle", "half": "float16", "fp16": "float16", "bf16": "bfloat16", "float": "float32"}

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar, get_args
 from fingerprint.snapshot import Key
 from probes.kit.engines import Role
 from probes.kit.facts import Gap
+from probes.kit.lazy import lazy_regex
 from probes.kit.probe import MAIN
 from probes.process.sections import Process
 
@@ -37,9 +38,9 @@ BY_RANK = frozenset(
 )
 FEWEST_TOLD_APART = 3
 FEWEST_BOUND = 4
-_RANK = re.compile(r"(?:attn-cp|moe-dp|dcp|pcp|dp|pp|tp|ep|rank)\d+")
+_RANK = lazy_regex(r"(?:attn-cp|moe-dp|dcp|pcp|dp|pp|tp|ep|rank)\d+")
 _ROLES = frozenset(get_args(Role))
-_NUMBER = re.compile(r"-?\d+$")
+_NUMBER = lazy_regex(r"-?\d+$")
 
 
 class Seat(NamedTuple):

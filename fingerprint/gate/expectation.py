@@ -14,6 +14,7 @@ from fingerprint.gate.units import factor
 from fingerprint.walk import within_tolerance
 from fingerprint.words import exactly
 from probes.kit.facts import Gap
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import cpu_list
 from probes.kit.paths import FactPath, parse_path
 
@@ -21,7 +22,7 @@ Op = Literal["equals", "min", "max", "one_of", "none_of", "matches", "same_as_ba
 Unknown = Literal["fail", "warn", "ignore"]
 Settles = Literal["", "idle", "cool", "quiet", "joined"]
 
-_CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
+_CPUS = lazy_regex(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 WORDS: Mapping[Op, str] = {
     "equals": "{}",
     "min": "at least {}",

@@ -1,10 +1,11 @@
 """A policy's text: where a key stands, as tomllib tells no lines of what it has read, and how a value is written."""
 
-import re
 from typing import Any
 
-_HEADER = re.compile(r"\s*\[\[?\s*(?P<table>[\w.\"'-]+)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"\s*(?P<key>[\w\"'-]+)\s*=")
+from probes.kit.lazy import lazy_regex
+
+_HEADER = lazy_regex(r"\s*\[\[?\s*(?P<table>[\w.\"'-]+)\s*\]\]?\s*(?:#.*)?$")
+_KEY = lazy_regex(r"\s*(?P<key>[\w\"'-]+)\s*=")
 
 
 class Lines:

@@ -9,6 +9,7 @@ from fingerprint.catalog import CatalogFact, can_mean, facts, facts_of, nearest
 from fingerprint.gate.expectation import Expectation, Test
 from fingerprint.gate.lines import as_toml
 from fingerprint.gate.units import factor, instead, must_be_said
+from probes.kit.lazy import lazy_regex
 from probes.kit.paths import parse_glob
 from probes.kit.probe import areas, discover
 
@@ -16,7 +17,7 @@ Where = Callable[[str], str]
 """`FILE:LINE` of a key of the rule."""
 
 LARGEST = 1e30
-_INNER = re.compile(r"Map\[(.*)\]")
+_INNER = lazy_regex(r"Map\[(.*)\]")
 
 
 def check_glob(glob: str, where: str) -> tuple[CatalogFact, ...]:

@@ -1,16 +1,16 @@
 """The shell commands that set values right, from the template that a fact declares."""
 
-import re
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
 from probes.kit.facts import Gap, Redacted
+from probes.kit.lazy import lazy_regex
 
 SHOWN = 4
 _OF_ONE = "nvidia-smi -i {key} "
 """Without -i it is about all GPUs."""
-_QUOTIENT = re.compile(r"\$\(\((\d+) / (\d+)\)\)")
+_QUOTIENT = lazy_regex(r"\$\(\((\d+) / (\d+)\)\)")
 
 
 def commands(template: str, wanted: Mapping[str, Any], *, whole: bool = False) -> str:

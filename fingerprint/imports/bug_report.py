@@ -10,13 +10,14 @@ from fingerprint.imports.proc import Texts
 from fingerprint.imports.times import moment
 from probes.kit.facts import NOT_READ, Seen, then
 from probes.kit.knobs import read_each
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import as_cpu_list
 from probes.kit.redact import Redactor
 from probes.numa import Numa
 
-BEGINS = re.compile(r"^\*\*\* /(?:proc|sys)/\S+$(?=\n\*\*\* ls: )", re.MULTILINE)
-_FILE = re.compile(r"^\*\*\* (?P<path>/\S+)\n\*\*\* ls: (?P<ls>.*)\n(?P<text>[^\n]*\n)", re.MULTILINE)
-_CLOCK = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\.\d+ ([+-]\d{4})")
+BEGINS = lazy_regex(r"^\*\*\* /(?:proc|sys)/\S+$(?=\n\*\*\* ls: )", re.MULTILINE)
+_FILE = lazy_regex(r"^\*\*\* (?P<path>/\S+)\n\*\*\* ls: (?P<ls>.*)\n(?P<text>[^\n]*\n)", re.MULTILINE)
+_CLOCK = lazy_regex(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\.\d+ ([+-]\d{4})")
 
 
 def read(text: str, redactor: Redactor) -> Told:

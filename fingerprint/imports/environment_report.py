@@ -14,6 +14,7 @@ from probes.driver.answers import Answers
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.probe import MAIN
 from probes.kit.redact import Redactor
 from probes.libraries.distributions import normalized
@@ -21,29 +22,29 @@ from probes.libraries.sections import Libraries, Package
 from probes.process.sections import Process
 from probes.process.variables import sorted_variables
 
-COLLECT_BEGINS = re.compile(r"^PyTorch version *: \S.*$", re.MULTILINE)
-CHECK_BEGINS = re.compile(r"^Python: \d.*$(?=\n\w{2,6} available: )", re.MULTILINE)
+COLLECT_BEGINS = lazy_regex(r"^PyTorch version *: \S.*$", re.MULTILINE)
+CHECK_BEGINS = lazy_regex(r"^Python: \d.*$(?=\n\w{2,6} available: )", re.MULTILINE)
 
 SOME_PACKAGES = Gap("not_observable", "the report names some packages only")
 SOME_VARIABLES = Gap("not_observable", "the report names some variables only")
 
-_PIP = re.compile(r"^\[pip3?\] ([A-Za-z0-9][\w.-]*)==(\S+)$", re.MULTILINE)
-_CONDA = re.compile(r"^\[conda\] ([A-Za-z0-9][\w.-]*) +(\d\S*) +\S+(?: +\S+)?$", re.MULTILINE)
-_CHECKED = re.compile(r"^([A-Za-z][\w.-]*): (\d+\.\d[\w.+!-]*)$", re.MULTILINE)
-_GPUS = re.compile(r"(?:^|: )GPU (\d+(?:,\d+)*): (\S.*)$", re.MULTILINE)
-_CAPABILITY = re.compile(r"^GPU (\d+(?:,\d+)*) Compute Capability: (\d+\.\d+)$", re.MULTILINE)
-_DRIVER = re.compile(r"^(?:Nvidia driver version|CUDA Driver Version) *: (\d[\d.]*)$", re.MULTILINE)
-_PYTHON = re.compile(r"^Python(?: version)? *: (\d+\.\d+\.\d+\S*)", re.MULTILINE)
-_PLATFORM = re.compile(
+_PIP = lazy_regex(r"^\[pip3?\] ([A-Za-z0-9][\w.-]*)==(\S+)$", re.MULTILINE)
+_CONDA = lazy_regex(r"^\[conda\] ([A-Za-z0-9][\w.-]*) +(\d\S*) +\S+(?: +\S+)?$", re.MULTILINE)
+_CHECKED = lazy_regex(r"^([A-Za-z][\w.-]*): (\d+\.\d[\w.+!-]*)$", re.MULTILINE)
+_GPUS = lazy_regex(r"(?:^|: )GPU (\d+(?:,\d+)*): (\S.*)$", re.MULTILINE)
+_CAPABILITY = lazy_regex(r"^GPU (\d+(?:,\d+)*) Compute Capability: (\d+\.\d+)$", re.MULTILINE)
+_DRIVER = lazy_regex(r"^(?:Nvidia driver version|CUDA Driver Version) *: (\d[\d.]*)$", re.MULTILINE)
+_PYTHON = lazy_regex(r"^Python(?: version)? *: (\d+\.\d+\.\d+\S*)", re.MULTILINE)
+_PLATFORM = lazy_regex(
     r"^Python platform *: Linux-(?P<release>\S+?)-(?P<machine>x86_64|aarch64|ppc64le)-with-", re.MULTILINE
 )
-_VLLM = re.compile(r"^vLLM Version *: (\d[^\s(@]*)", re.MULTILINE)
-_VARIABLE = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
-_VARIABLES_FROM = re.compile(r"^(?:vLLM Version *:|[ \t]*Environment Variables[ \t]*$)", re.MULTILINE)
+_VLLM = lazy_regex(r"^vLLM Version *: (\d[^\s(@]*)", re.MULTILINE)
+_VARIABLE = lazy_regex(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
+_VARIABLES_FROM = lazy_regex(r"^(?:vLLM Version *:|[ \t]*Environment Variables[ \t]*$)", re.MULTILINE)
 _NOT_PACKAGES = frozenset(("python", "nvcc"))
 _DISTRIBUTION = {"pytorch": "torch", "zmq": "pyzmq", "multipart": "python-multipart", "pil": "pillow"}
 """Of SGLang's report, which calls packages by what is imported."""
-_ENDS = re.compile(r"^(?:NVIDIA Topology|AMD Topology|GPU Topology|Hypervisor vendor|ulimit soft)\b", re.MULTILINE)
+_ENDS = lazy_regex(r"^(?:NVIDIA Topology|AMD Topology|GPU Topology|Hypervisor vendor|ulimit soft)\b", re.MULTILINE)
 
 
 def read_collected(text: str, redactor: Redactor) -> Told:

@@ -1,18 +1,19 @@
 """Files that somebody else wrote, as text: bounded, whatever they hold."""
 
 import os
-import re
 import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from probes.kit.lazy import lazy_regex
+
 FILE_CAP = 32 << 20
 """Bytes that are read of one file, and that a compressed one may hold. A bug report of eight GPUs has some 5 MB."""
 FOLDER_CAP = 256 << 20
 MOST_FILES, DEEPEST = 2000, 8
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Za-z0-9]|[=>])")
+_ANSI = lazy_regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Za-z0-9]|[=>])")
 _GZIP = b"\x1f\x8b"
 _PACKED = (
     (257, b"ustar", "an archive of tar: name the folder that it is unpacked to"),
@@ -23,7 +24,7 @@ _PACKED = (
     (0, b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it first (zstd -d)"),
 )
 """Where it stands, what stands there, and why nothing is read of such a file."""
-_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY = lazy_regex(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Content(NamedTuple):

@@ -23,11 +23,12 @@ from fingerprint.imports import (
 from fingerprint.imports.dump import Format, Reader, Told, of_host
 from fingerprint.imports.times import moment
 from probes.kit.facts import Section
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 
 KERNEL_LOG = "a kernel log"
-_XML_TIME = re.compile(r"<timestamp>([^<]{1,60})</timestamp>")
-_TEXT_TIME = re.compile(r"^Timestamp +: (.{1,60})$", re.MULTILINE)
+_XML_TIME = lazy_regex(r"<timestamp>([^<]{1,60})</timestamp>")
+_TEXT_TIME = lazy_regex(r"^Timestamp +: (.{1,60})$", re.MULTILINE)
 
 
 def _timed(sections: Callable[[str], dict[str, Section]], printed: re.Pattern[str]) -> Reader:
@@ -50,7 +51,7 @@ NOT_TAKEN = (
 """Name, the line that it begins with, and why nothing of it is taken."""
 
 FORMATS: tuple[Format, ...] = (
-    Format("nvidia-smi -q -x", re.compile(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME), closed=True),
+    Format("nvidia-smi -q -x", lazy_regex(r"<nvidia_smi_log\b"), _timed(nvidia_smi.sections, _XML_TIME), closed=True),
     Format("nvidia-smi -q", nvidia_smi_text.HEAD, _timed(nvidia_smi_text.sections, _TEXT_TIME), closed=True),
     Format("nvidia-smi --query-gpu", nvidia_smi_csv.BEGINS, nvidia_smi_csv.read, closed=True),
     Format("/proc/driver/nvidia/version", proc.VERSION_BEGINS, proc.read_version),
@@ -74,7 +75,7 @@ FORMATS: tuple[Format, ...] = (
     Format("nvidia-smi -L or nvlink", nvidia_smi_list.BEGINS, nvidia_smi_list.read, continued=True, closed=True),
     Format("nvidia-smi topo -m", nvidia_smi_topo.BEGINS, nvidia_smi_topo.read, closed=True),
     *(
-        Format(name, re.compile(begins, re.MULTILINE), why, continued=True, closed=True)
+        Format(name, lazy_regex(begins, re.MULTILINE), why, continued=True, closed=True)
         for name, begins, why in NOT_TAKEN
     ),
     Format("a topology of NCCL", nccl_topology.BEGINS, nccl_topology.read, closed=True),

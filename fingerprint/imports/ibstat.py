@@ -5,17 +5,18 @@ from collections.abc import Mapping
 
 from fingerprint.imports.dump import Told, of_host
 from probes.kit.facts import NOT_READ, Gap, Map, Redacted, Seen, then
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import fields
 from probes.kit.redact import Redactor
 from probes.network import Network
 from probes.network.ports import Port, megabits, word
 from probes.network.rdma import Device
 
-BEGINS = re.compile(r"^CA '(?P<name>[\w.-]+)'[ \t]*$", re.MULTILINE)
-STATUS_BEGINS = re.compile(
+BEGINS = lazy_regex(r"^CA '(?P<name>[\w.-]+)'[ \t]*$", re.MULTILINE)
+STATUS_BEGINS = lazy_regex(
     r"^Infiniband device '(?P<name>[\w.-]+)' port (?P<port>\d+) status:[ \t]*$", re.MULTILINE | re.IGNORECASE
 )
-_PORT = re.compile(r"^[ \t]+Port (?P<number>\d+):[ \t]*$", re.MULTILINE)
+_PORT = lazy_regex(r"^[ \t]+Port (?P<number>\d+):[ \t]*$", re.MULTILINE)
 _STATES = {"Active": "ACTIVE", "Down": "DOWN", "Initializing": "INIT", "Armed": "ARMED"}
 _LEAST_WHOLE = 8
 """Gb/s: below it ibstat cuts a half off."""

@@ -19,6 +19,7 @@ from probes.driver.log import DeviceLog, KernelLog, read_devices, read_kernel_lo
 from probes.kernel import Kernel, Troubles
 from probes.kernel.cmdline import parameters
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 from probes.memory import Memory
 from probes.memory.usage import Vmstat
@@ -51,19 +52,19 @@ _SURE = (
     r"\d{1,3},\d+,\d+,(?:-|c);"  # /dev/kmsg
 )
 """What a line begins with that nothing else prints, whatever follows."""
-BEGINS = re.compile(rf"^(?:(?:{_BARE})(?=.{{0,80}}(?:{_SPOKEN}))|{_SURE}).*$", re.MULTILINE)
-_LINE = re.compile(rf"(?:{_PREFIX})?(?P<text>.*)")
-_FIRST = re.compile(r"Linux version \d")
-_COMMAND_LINE = re.compile(r"(?:Kernel )?[Cc]ommand line: (?P<line>.*)")
+BEGINS = lazy_regex(rf"^(?:(?:{_BARE})(?=.{{0,80}}(?:{_SPOKEN}))|{_SURE}).*$", re.MULTILINE)
+_LINE = lazy_regex(rf"(?:{_PREFIX})?(?P<text>.*)")
+_FIRST = lazy_regex(r"Linux version \d")
+_COMMAND_LINE = lazy_regex(r"(?:Kernel )?[Cc]ommand line: (?P<line>.*)")
 _TROUBLES = {
-    "oops_count": re.compile(r"Oops: .*\[#\d+\]"),
-    "warn_count": re.compile(r"WARNING: CPU: \d+ PID: "),
-    "softlockup_count": re.compile(r"watchdog: BUG: soft lockup - CPU#\d+ stuck"),
-    "rcu_stall_count": re.compile(r"rcu: INFO: \w+ (?:self-)?detected (?:stall|expedited stalls)"),
-    "hung_task_detect_count": re.compile(r"INFO: task .{1,100} blocked for more than \d+ seconds"),
+    "oops_count": lazy_regex(r"Oops: .*\[#\d+\]"),
+    "warn_count": lazy_regex(r"WARNING: CPU: \d+ PID: "),
+    "softlockup_count": lazy_regex(r"watchdog: BUG: soft lockup - CPU#\d+ stuck"),
+    "rcu_stall_count": lazy_regex(r"rcu: INFO: \w+ (?:self-)?detected (?:stall|expedited stalls)"),
+    "hung_task_detect_count": lazy_regex(r"INFO: task .{1,100} blocked for more than \d+ seconds"),
 }
 """Counter of the kernel -> the line that it writes each time."""
-_OOM = re.compile(r"(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process \d+")
+_OOM = lazy_regex(r"(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process \d+")
 
 
 class Line(NamedTuple):

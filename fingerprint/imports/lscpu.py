@@ -14,19 +14,20 @@ from probes.cpu.processor import Processor
 from probes.cpu.topology import Cache
 from probes.kernel import Kernel
 from probes.kit.facts import NOT_READ, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import as_cpu_list, fields
 from probes.kit.redact import Redactor
 from probes.numa import Node, Numa
 
-BEGINS = re.compile(r"^(?:Architecture:[ \t]+[\w/.-]+|CPU op-mode\(s\):.*)$", re.MULTILINE)
-JSON_BEGINS = re.compile(r'^\{\s*"lscpu"\s*:', re.MULTILINE)
-TABLE_BEGINS = re.compile(r"^CPU NODE (?:DRAWER BOOK )?SOCKET CORE\b.*\bONLINE\b.*$", re.MULTILINE)
-_LINE = re.compile(r"[ \t]*[\w ./()-]{1,40}:(?:[ \t].*)?")
+BEGINS = lazy_regex(r"^(?:Architecture:[ \t]+[\w/.-]+|CPU op-mode\(s\):.*)$", re.MULTILINE)
+JSON_BEGINS = lazy_regex(r'^\{\s*"lscpu"\s*:', re.MULTILINE)
+TABLE_BEGINS = lazy_regex(r"^CPU NODE (?:DRAWER BOOK )?SOCKET CORE\b.*\bONLINE\b.*$", re.MULTILINE)
+_LINE = lazy_regex(r"[ \t]*[\w ./()-]{1,40}:(?:[ \t].*)?")
 _X86 = ("x86_64", "i686", "i386", "GenuineIntel", "AuthenticAMD", "HygonGenuine")
 """Architectures, and vendors of such."""
-_CACHE = re.compile(r"(?P<size>[\d.]+) (?P<unit>[KMG])iB \((?P<instances>\d+) instances?\)")
+_CACHE = lazy_regex(r"(?P<size>[\d.]+) (?P<unit>[KMG])iB \((?P<instances>\d+) instances?\)")
 _KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20}
-_NODE = re.compile(r"NUMA node(\d+) CPU\(s\)")
+_NODE = lazy_regex(r"NUMA node(\d+) CPU\(s\)")
 _PROCESSOR = {
     "vendor": "Vendor ID",
     "family": "CPU family",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fingerprint.imports import dump
 from probes.kit.facts import NOT_READ, Gap, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 from probes.pcie.reading import AT_THE_OTHER_END, SLOWS_AT_REST
 from probes.pcie.registers import ACS
@@ -21,13 +22,13 @@ from probes.pcie.sections import Bridge, Card, Gpu, Pcie
 from probes.pcie.tree import Identity, Place, is_of_a_gpu, links_to
 from probes.pcie.ways import Told, narrowest, usable
 
-BEGINS = re.compile(
+BEGINS = lazy_regex(
     r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] (?=(?:[A-Z3][\w/ -]{2,50})(?: \[[0-9a-f]{4}\])?: ).*$",
     re.MULTILINE,
 )
-TREE_BEGINS = re.compile(r"^[ \t]*-(?:\[[0-9a-f]{4}:[0-9a-f]{2}(?:-[0-9a-f]{2})?\]|\+-\[)-", re.MULTILINE)
+TREE_BEGINS = lazy_regex(r"^[ \t]*-(?:\[[0-9a-f]{4}:[0-9a-f]{2}(?:-[0-9a-f]{2})?\]|\+-\[)-", re.MULTILINE)
 TREE = "a tree of the bus without its links; `lspci -vvv` is read"
-_HEAD = re.compile(
+_HEAD = lazy_regex(
     r"(?P<address>\S+) (?P<kind>[A-Z3][\w/ -]{2,50}?)(?: \[(?P<code>[0-9a-f]{4})\])?: (?P<name>.*?)"
     r"(?: \[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\])?(?: \(rev [0-9a-f]{2}\))?(?: \(prog-if .*)?"
 )

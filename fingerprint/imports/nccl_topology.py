@@ -12,17 +12,18 @@ from probes.cpu import Cpu
 from probes.cpu.processor import Processor
 from probes.gpu import Gpu, Gpus
 from probes.kit.facts import NOT_READ, Gap, Map, Section, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 from probes.pcie import sections as pcie
 from probes.pcie.reading import speed
 
-BEGINS = re.compile(r"^[ \t]*<system version=\"1\">", re.MULTILINE)
-GRAPH_BEGINS = re.compile(r"^[ \t]*<graphs version=", re.MULTILINE)
+BEGINS = lazy_regex(r"^[ \t]*<system version=\"1\">", re.MULTILINE)
+GRAPH_BEGINS = lazy_regex(r"^[ \t]*<graphs version=", re.MULTILINE)
 GRAPH = "the rings and trees that NCCL chose among ranks, without the devices that they are; its log tells them"
 _END = "</system>"
-_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = lazy_regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _IDENTITY = ("vendor", "familyid", "modelid")
-_WIDTH = re.compile(r"[1-9]\d?")
+_WIDTH = lazy_regex(r"[1-9]\d?")
 
 
 def read(text: str, _redactor: Redactor) -> Told:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from fingerprint.imports.dump import Told, of_host
 from fingerprint.imports.printed import cpus_in
 from probes.kit.facts import NOT_READ, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import as_cpu_list
 from probes.kit.redact import Redactor
 from probes.numa import Node, Numa
 
-BEGINS = re.compile(r"^[ \t]*available: \d+ nodes? \([\d,-]+\)[ \t]*$", re.MULTILINE)
-SHOW_BEGINS = re.compile(r"^[ \t]*policy: \w.*\n[ \t]*preferred node: .*$", re.MULTILINE)
+BEGINS = lazy_regex(r"^[ \t]*available: \d+ nodes? \([\d,-]+\)[ \t]*$", re.MULTILINE)
+SHOW_BEGINS = lazy_regex(r"^[ \t]*policy: \w.*\n[ \t]*preferred node: .*$", re.MULTILINE)
 SHOW = "what the shell that ran `numactl --show` may use, which is nothing of the host's; `numactl -H` is read"
-_AVAILABLE = re.compile(r"available: (\d+) nodes? \(([\d,-]+)\)")
-_NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size|free):(.*)$", re.MULTILINE)
-_DISTANCES = re.compile(r"^[ \t]*(\d+):((?:[ \t]+\d+)+)[ \t]*$", re.MULTILINE)
+_AVAILABLE = lazy_regex(r"available: (\d+) nodes? \(([\d,-]+)\)")
+_NODE = lazy_regex(r"^[ \t]*node (\d+) (cpus|size|free):(.*)$", re.MULTILINE)
+_DISTANCES = lazy_regex(r"^[ \t]*(\d+):((?:[ \t]+\d+)+)[ \t]*$", re.MULTILINE)
 _KB = 1024  # of a MB as numactl prints it
 
 

@@ -1,6 +1,5 @@
 """`nvidia-smi -q -x` as sections: the facts of area `gpu` that it tells, and the driver's version."""
 
-import re
 from xml.etree.ElementTree import Element
 
 from fingerprint.imports.nvidia_smi_facts import Dialect, built, facts_of, gpus_of
@@ -9,6 +8,7 @@ from fingerprint.imports.xml import document
 from probes.driver import Driver
 from probes.gpu.nvlink import slot
 from probes.kit.facts import Section
+from probes.kit.lazy import lazy_regex
 
 DIALECT = Dialect(GPU, INSTANCE, PROCESS)
 ROOT = "nvidia_smi_log"
@@ -21,7 +21,7 @@ OTHERS = {
 }
 """What a file may begin with that is something else of nvidia-smi."""
 LOOKED_AT = 4000
-ADDRESS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+ADDRESS = lazy_regex(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 
 
 def sections(text: str) -> dict[str, Section]:

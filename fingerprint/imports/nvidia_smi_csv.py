@@ -13,6 +13,7 @@ from fingerprint.imports.nvidia_smi_text import named
 from fingerprint.imports.times import moment
 from probes.driver import Driver
 from probes.gpu.nvlink import slot
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 
 _KNOWN = (
@@ -20,9 +21,9 @@ _KNOWN = (
     r"|utilization\.(?:gpu|memory) \[%\]|temperature\.gpu|power\.(?:draw|limit) \[W\]|pstate|count|serial"
     r"|clocks\.(?:current\.)?(?:sm|graphics|gr) \[MHz\]"
 )
-BEGINS = re.compile(rf"^(?:{_KNOWN})(?:, ?[a-z_.A-Z0-9]+(?: \[[^]]*\])?)*, ?(?:{_KNOWN})(?:,.*)?$", re.MULTILINE)
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_ADDRESS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+BEGINS = lazy_regex(rf"^(?:{_KNOWN})(?:, ?[a-z_.A-Z0-9]+(?: \[[^]]*\])?)*, ?(?:{_KNOWN})(?:,.*)?$", re.MULTILINE)
+_NUMBER = lazy_regex(r"-?\d+(?:\.\d+)?")
+_ADDRESS = lazy_regex(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 
 _SAME = (
     "uuid serial vbios_version persistence_mode compute_mode addressing_mode display_active name=name|gpu_name "

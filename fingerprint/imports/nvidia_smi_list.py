@@ -8,16 +8,17 @@ from fingerprint.imports.dump import Told, numbered, of_host
 from probes.gpu import Gpu, Gpus
 from probes.gpu.nvlink import Link, NvLinkErrors, NvLinks, slot
 from probes.kit.facts import NOT_READ, Gap, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 
-BEGINS = re.compile(r"^[ \t]*GPU (?P<index>\d+): (?P<name>.+?) \(UUID: (?P<uuid>GPU-[\w-]+)\)[ \t]*$", re.MULTILINE)
-_SPEED = re.compile(r"^[ \t]*Link (\d+): (?:([\d.]+) GB/s|(<inactive>))[ \t]*$", re.MULTILINE)
-_ERROR = re.compile(r"^[ \t]*Link (\d+): (Replay|Recovery|CRC)(?: Flit)? Errors: (\d+)[ \t]*$", re.MULTILINE)
-_REMOTE = re.compile(
+BEGINS = lazy_regex(r"^[ \t]*GPU (?P<index>\d+): (?P<name>.+?) \(UUID: (?P<uuid>GPU-[\w-]+)\)[ \t]*$", re.MULTILINE)
+_SPEED = lazy_regex(r"^[ \t]*Link (\d+): (?:([\d.]+) GB/s|(<inactive>))[ \t]*$", re.MULTILINE)
+_ERROR = lazy_regex(r"^[ \t]*Link (\d+): (Replay|Recovery|CRC)(?: Flit)? Errors: (\d+)[ \t]*$", re.MULTILINE)
+_REMOTE = lazy_regex(
     r"^[ \t]*Link (\d+): Remote Device ([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])", re.MULTILINE
 )
-_NO_LINKS = re.compile(r"does not have or support NvLink", re.IGNORECASE)
-_ALL_DOWN = re.compile(r"as all links are inactive", re.IGNORECASE)
+_NO_LINKS = lazy_regex(r"does not have or support NvLink", re.IGNORECASE)
+_ALL_DOWN = lazy_regex(r"as all links are inactive", re.IGNORECASE)
 _INACTIVE = Gap("unsupported", "the link is not active")
 
 

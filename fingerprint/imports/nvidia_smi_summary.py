@@ -14,28 +14,29 @@ from probes.driver import Driver
 from probes.driver.answers import Answers
 from probes.gpu.nvlink import slot
 from probes.kit.facts import NOT_READ
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 
-BEGINS = re.compile(
+BEGINS = lazy_regex(
     r"^(?:\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}[ \t]*\n\+-[-+]*[ \t]*\n)?\| NVIDIA-SMI \d.*$", re.MULTILINE
 )
 LONGEST = 400
 """Characters of a line of a table."""
-_VERSIONS = re.compile(
+_VERSIONS = lazy_regex(
     r"(?:Driver|KMD) Version: (?P<driver_version>[\d.]+)(?:[ \t]+CUDA (?:UMD )?Version: (?P<cuda_version>[\d.]+))?"
 )
-_FIRST = re.compile(
+_FIRST = lazy_regex(
     r"\|\s+(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?P<setting>On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*"
     r"\|\s*(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s+(?P<display_active>On|Off|N/A)\s*"
     r"\|\s*(?P<ecc>\S+)\s*\|"
 )
-_SECOND = re.compile(
+_SECOND = lazy_regex(
     r"\|\s*(?P<fan>N/A|ERR!|\d+%)\s+(?P<temperature>\S+)\s+(?P<performance_state>\S+)\s+"
     r"(?P<draw>\S+)\s*/\s*(?P<limit>\S+)\s*"
     r"\|\s*(?P<used>\S+)\s*/\s*(?P<total>\S+)\s*"
     r"\|\s*(?P<utilization>\S+)\s+(?P<compute_mode>\S.*?)\s*\|"
 )
-_THIRD = re.compile(r"\|\s+\|\s+\|\s*(?P<mig>Enabled\*?|Disabled\*?|N/A)\s*\|")
+_THIRD = lazy_regex(r"\|\s+\|\s+\|\s*(?P<mig>Enabled\*?|Disabled\*?|N/A)\s*\|")
 
 GPU: Mapping[str, Row] = {
     "name": Row(str, ("name",)),
@@ -113,8 +114,8 @@ def _ecc(printed: str) -> Mapping[str, str]:
     return {"ecc_mode": printed} if printed in ("Off", "N/A") else {}
 
 
-VERSION_BEGINS = re.compile(r"^NVIDIA-SMI version *: \d.*$", re.MULTILINE)
-_NUMBERS = re.compile(
+VERSION_BEGINS = lazy_regex(r"^NVIDIA-SMI version *: \d.*$", re.MULTILINE)
+_NUMBERS = lazy_regex(
     r"^(?P<name>DRIVER|KMD|CUDA|CUDA UMD) version *: (?P<value>\d[\d.]*)$", re.MULTILINE | re.IGNORECASE
 )
 

@@ -10,10 +10,11 @@ from fingerprint.imports.nvidia_smi_labels import DRIVER, GPU, INSTANCE, PROCESS
 from probes.driver import Driver
 from probes.gpu.nvlink import slot
 from probes.kit.facts import Section
+from probes.kit.lazy import lazy_regex
 
-HEAD = re.compile(r"^=+ ?NVSMI LOG ?=+$", re.MULTILINE)
-_GPU = re.compile(r"GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
-_OTHER = re.compile(r"_{4,}|\*{3} |```|</?\w+>|[~$#] |/\S+/nvidia-smi\b")
+HEAD = lazy_regex(r"^=+ ?NVSMI LOG ?=+$", re.MULTILINE)
+_GPU = lazy_regex(r"GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
+_OTHER = lazy_regex(r"_{4,}|\*{3} |```|</?\w+>|[~$#] |/\S+/nvidia-smi\b")
 """What begins at the margin behind the log, where it stands in something longer."""
 LONGEST = 2000
 """Characters of a line."""

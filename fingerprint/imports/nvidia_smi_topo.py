@@ -15,19 +15,20 @@ from probes.gpu import Gpu, Gpus
 from probes.gpu.affinity import Affinity
 from probes.gpu.peers import Peer
 from probes.kit.facts import NOT_READ, Gap, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import as_cpu_list
 from probes.kit.redact import Redactor
 
-BEGINS = re.compile(
+BEGINS = lazy_regex(
     r"^[ \t]*GPU0[ \t]*(?:\n(?=GPU1[ \t]+GPU2\b)|(?:GPU1|NIC0|[a-z]\w{2,20}|CPU Affinity).*$)", re.MULTILINE
 )
-_ROW = re.compile(
+_ROW = lazy_regex(
     r"^[ \t]*GPU(?P<index>\d+)[ \t]+(?P<cells>(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB)\b.*)$", re.MULTILINE
 )
-_DISTANCE = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB|N/A")
+_DISTANCE = lazy_regex(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB|N/A")
 _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 _CARDS = "names network cards without their addresses: how far GPUs are from them is left out"
-_SINGLES = re.compile(r"\d+(?:,\d+){3,}")
+_SINGLES = lazy_regex(r"\d+(?:,\d+){3,}")
 """A list of CPUs without a range, which some drivers cut off where it becomes long."""
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from probes.kit.facts import Gap, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.nvml.errors import EXPECTED, GAPS
 from probes.kit.parse import cpu_list
 
@@ -25,7 +26,7 @@ ERRORS: Mapping[str, int] = {
 KINDS = {"compute": "C", "graphics": "G", "mps": "M"}
 LONGEST_LIST = 1 << 16
 NOTHING = ("", "n/a")
-_MARK = re.compile(r"\s*\[deprecated\b[^]]*\]", re.IGNORECASE)  # R610: `610.57.04 [Deprecated; will be removed in ...]`
+_MARK = lazy_regex(r"\s*\[deprecated\b[^]]*\]", re.IGNORECASE)  # R610: `610.57.04 [Deprecated; will be removed in ...]`
 
 
 def told(printed: str, element: str) -> Seen[str]:

@@ -12,22 +12,23 @@ from probes.kernel import Kernel
 from probes.kernel.cmdline import parameters
 from probes.kit.facts import NOT_READ, Map, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import fields
 from probes.kit.redact import Redactor
 
 R = TypeVar("R")
 
-VERSION_BEGINS = re.compile(r"^NVRM version: .*$", re.MULTILINE)
-INFORMATION_BEGINS = re.compile(r"^Model:[ \t]+\S.*\n(?:IRQ|GPU UUID):", re.MULTILINE)
-PARAMETERS_BEGINS = re.compile(r"^(?:Mobile: \d+\n)?ResmanDebugLevel: \d+$", re.MULTILINE)
-CMDLINE_BEGINS = re.compile(r"^BOOT_IMAGE=\S+(?: .*)?$", re.MULTILINE)
-RELEASE_BEGINS = re.compile(r"^Linux version (?P<release>\S+) \(.*(?P<version>#\d.*)$", re.MULTILINE)
-UNAME_BEGINS = re.compile(
+VERSION_BEGINS = lazy_regex(r"^NVRM version: .*$", re.MULTILINE)
+INFORMATION_BEGINS = lazy_regex(r"^Model:[ \t]+\S.*\n(?:IRQ|GPU UUID):", re.MULTILINE)
+PARAMETERS_BEGINS = lazy_regex(r"^(?:Mobile: \d+\n)?ResmanDebugLevel: \d+$", re.MULTILINE)
+CMDLINE_BEGINS = lazy_regex(r"^BOOT_IMAGE=\S+(?: .*)?$", re.MULTILINE)
+RELEASE_BEGINS = lazy_regex(r"^Linux version (?P<release>\S+) \(.*(?P<version>#\d.*)$", re.MULTILINE)
+UNAME_BEGINS = lazy_regex(
     r"^Linux (?P<host>\S+) (?P<release>\d+\.\d\S+) (?P<version>#\d.*?) (?P<machine>x86_64|aarch64|ppc64le|i686)\b.*$",
     re.MULTILINE,
 )
-_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_PARAMETER = re.compile(r"\w+: .*")
+_ADDRESS = lazy_regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_PARAMETER = lazy_regex(r"\w+: .*")
 
 
 class Texts(Host):

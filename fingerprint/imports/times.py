@@ -1,15 +1,16 @@
 """Times as tools print them."""
 
-import re
 from contextlib import suppress
 from datetime import datetime
+
+from probes.kit.lazy import lazy_regex
 
 _FORMS = (
     "%a %b %d %H:%M:%S %Y %z",  # nvidia-smi and ctime(3)
     "%Y/%m/%d %H:%M:%S.%f %z",  # nvidia-smi --query-gpu=timestamp
     "%Y/%m/%d %H:%M:%S %z",
 )
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+_ISO = lazy_regex(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
 
 
 def moment(printed: str) -> int:

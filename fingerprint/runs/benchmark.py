@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from probes.kit.facts import Redacted
+from probes.kit.lazy import lazy_regex
 
 # mktemp(1), tempfile of Python, pytest's tmp_path: another one in every run.
-_TEMPORARY = re.compile(r"(?:/var/tmp|/tmp|/dev/shm|/run/user/\d+)/[^\s:=,]+")  # recognised, not used
+_TEMPORARY = lazy_regex(r"(?:/var/tmp|/tmp|/dev/shm|/run/user/\d+)/[^\s:=,]+")  # recognised, not used
 
 
 def benchmark_of(argv: Sequence[str | Redacted]) -> str:

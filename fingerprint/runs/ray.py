@@ -4,7 +4,6 @@ Neither their arguments nor their environment tell whose they are: raylet starts
 nobody (Ray 2.60). What tells is that the server calls them: a connection leads from a process of it to each.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,13 +12,14 @@ from probes.kit.engines import part_of
 from probes.kit.facts import seen_or
 from probes.kit.flags import flags
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.processes import Parents, descended
 
 RAYLET = "raylet"
-_ACTOR = re.compile(r"ray::(?!IDLE|\w*Agent\b)\w+")
+_ACTOR = lazy_regex(r"ray::(?!IDLE|\w*Agent\b)\w+")
 _ESTABLISHED = "01"  # TCP_ESTABLISHED (include/net/tcp_states.h)
 _TABLES = ("tcp", "tcp6")
-_SOCKET = re.compile(r"socket:\[(\d+)\]")
+_SOCKET = lazy_regex(r"socket:\[(\d+)\]")
 _ASKING = "--distributed-executor-backend"
 BY_RAY = ("vllm", "sglang")
 """Engines that may have Ray start their workers."""

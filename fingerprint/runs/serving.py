@@ -1,19 +1,19 @@
 """Servers that run on this host: by a process, by a port, or all of them."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from probes.kit.engines import LIKELY, Engine, Server, servers
 from probes.kit.facts import Gap, seen_or
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.probe import MAIN
 from probes.kit.processes import Stat, stat
 from probes.process import member_of
 
 _LISTEN = "0A"  # TCP_LISTEN (include/net/tcp_states.h)
 _TABLES = ("tcp", "tcp6")
-_IN_FRONT = re.compile(r"docker-proxy|rootlessport|slirp4netns|pasta|conmon|systemd$")
+_IN_FRONT = lazy_regex(r"docker-proxy|rootlessport|slirp4netns|pasta|conmon|systemd$")
 """What listens for a server that is in a container, or that a first connection is to start."""
 
 

@@ -1,12 +1,12 @@
 """Where stores lie, and on what kind of file system."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from fingerprint.folders import state_folder
 from fingerprint.store.errors import StoreError, explained
+from probes.kit.lazy import lazy_regex
 
 # Shared between machines: the shared memory that SQLite's WAL needs reaches one kernel only
 # (https://sqlite.org/wal.html, "WAL does not work over a network filesystem").
@@ -18,7 +18,7 @@ NETWORK = frozenset(
 _LOCAL_FUSE = frozenset(("fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.lxcfs", "fuse.portal"))
 # Of a user without a home: opening it fails, and the sentence names the remedy.
 _NOWHERE = Path("/nonexistent/fingerprint")
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = lazy_regex(r"\\([0-7]{3})")
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:

@@ -11,7 +11,6 @@ the one that the service recorded, if there is only one.
 """
 
 import os
-import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,10 +25,11 @@ from fingerprint.store.snapshots import SnapshotRow
 from fingerprint.store.store import Store
 from fingerprint.store.windows import TIMES, Span, nearest, span, within
 from fingerprint.words import moment
+from probes.kit.lazy import lazy_regex
 
 SHORTEST_ID = 4
-_LAST = re.compile(r"@(?:-([0-9]{1,9}))?")
-_NAME = re.compile(r"([A-Za-z0-9._+-]+)(?:#([0-9]{1,9}))?")
+_LAST = lazy_regex(r"@(?:-([0-9]{1,9}))?")
+_NAME = lazy_regex(r"([A-Za-z0-9._+-]+)(?:#([0-9]{1,9}))?")
 _ANY_SERVER = "server"
 _LISTS = "`fingerprint runs` lists what there is"
 

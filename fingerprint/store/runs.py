@@ -1,6 +1,5 @@
 """The tables run and record."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,11 +11,12 @@ from fingerprint.sections import Blob
 from fingerprint.store import blobs
 from fingerprint.store.errors import Damaged, StoreError
 from fingerprint.store.packing import hollow, lasting_of, packed, record_of, unpacked, with_reading
+from probes.kit.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-NAME = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+-]{0,99}")  # with - first it would be read as an option
+NAME = lazy_regex(r"[A-Za-z0-9._+][A-Za-z0-9._+-]{0,99}")  # with - first it would be read as an option
 COLUMNS = "run.id, name, attempt, benchmark, run.host, opened_at, last_at, opener, closed, good, service"
 
 

@@ -9,21 +9,21 @@ this process's time zone, but for a date and time with Z or an offset. When cloc
 twice that day; when they are set forward, not at all: as an end it is as much later as they were set forward.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from fingerprint.store.runs import RunRow
 from fingerprint.store.schema import ALWAYS
+from probes.kit.lazy import lazy_regex
 
 SECOND = 1_000_000_000
 TIMES = "now, yesterday, -1h, 02:00, 2026-01-15, 2026-01-15T02:00, or two of them with .. between"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_AGO = re.compile(r"-([0-9]{1,6})([smhdw])")
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DATE_AND_TIME = re.compile(_DATE.pattern + r"T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?")
+_AGO = lazy_regex(r"-([0-9]{1,6})([smhdw])")
+_CLOCK = lazy_regex(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
+_DATE = lazy_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_AND_TIME = lazy_regex(_DATE.pattern + r"T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?")
 
 
 class Span(NamedTuple):

@@ -1,10 +1,9 @@
 """What the kernel lets a container do, and which devices it was given."""
 
-import re
-
 from probes.kit.answering import answering
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import fields
 
 # By number, include/uapi/linux/capability.h of Linux 6.12.
@@ -15,7 +14,7 @@ _NAMES = tuple(
     " mac_admin syslog wake_alarm block_suspend audit_read perfmon bpf checkpoint_restore".split()
 )
 ALL = ("all",)
-_DEVICE = re.compile(
+_DEVICE = lazy_regex(
     r"nvidia(?:\d+|ctl|-uvm\S*|-modeset|-caps|-nvswitch\S*|-caps-imex-channels)?|infiniband|gdrdrv|kfd|dri"
 )
 

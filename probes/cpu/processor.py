@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from probes.kit.facts import Gap, Map, Section, Seen, config, identity, seen_or, state, telemetry, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import as_cpu_list, cpu_list
 
 SYS_CPU = "/sys/devices/system/cpu"
@@ -109,7 +110,7 @@ _LABELS: Mapping[str, tuple[str, ...]] = {
     "microcode": ("microcode",),
     "flags": ("flags", "Features", "features", "isa"),
 }
-_MHZ = re.compile(r"^(?:[cC][pP][uU] MHz(?: dynamic)?|clock)\s*:\s*([\d.]+)", re.MULTILINE)
+_MHZ = lazy_regex(r"^(?:[cC][pP][uU] MHz(?: dynamic)?|clock)\s*:\s*([\d.]+)", re.MULTILINE)
 
 
 def processor(host: Host, cpuinfo: Seen[str]) -> Processor:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from probes.kit.daemons import Running
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, state, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.units import Units
 
 FABRIC_MANAGER = "nvidia-fabricmanager"
@@ -23,7 +24,7 @@ PROGRAMS: Mapping[str, str] = {
 TELLING = (FABRIC_MANAGER, "nvidia-imex", "nvidia-dcgm")
 """Those whose `--version` is asked: they come in packages of their own, and may be of another version."""
 VERSION_SECONDS = 0.5
-_VERSION = re.compile(r"version\b[^\d\n]*(\d+\.[\d.]*\d)", re.IGNORECASE)
+_VERSION = lazy_regex(r"version\b[^\d\n]*(\d+\.[\d.]*\d)", re.IGNORECASE)
 
 
 class Daemon(Section):

@@ -1,11 +1,10 @@
 """The driver's libraries in user space, which must be of the module's version."""
 
-import re
-
 from probes.driver.module import Module
 from probes.kit.facts import Gap, Section, Seen, config, state, then
 from probes.kit.host import Host
 from probes.kit.knobs import word_tuple
+from probes.kit.lazy import lazy_regex
 
 # Where distributions, containers and WSL put them; the loader's cache knows more, and is in a format of its own.
 FOLDERS = (
@@ -14,7 +13,7 @@ FOLDERS = (
 )  # fmt: skip
 HOPS = 4  # Debian's alternatives take three
 PRELOAD = "/etc/ld.so.preload"
-_VERSIONED = re.compile(r"\.so\.(\d+\.\d[\d.]*)$")
+_VERSIONED = lazy_regex(r"\.so\.(\d+\.\d[\d.]*)$")
 
 
 class Libraries(Section):

@@ -7,20 +7,22 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from probes.kit.lazy import lazy_regex
+
 _ADDRESS = r"(?P<slot>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)"
 # With MIG, ` GPU-I:05` and ` GPU-CI:00` follow the address; the oldest drivers leave out `PCI:`.
-_XID = re.compile(rf"NVRM: (?:GPU\d+ )?Xid \((?:PCI:)?{_ADDRESS}[^)\n]*\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
-_SXID = re.compile(rf"nvidia-nvswitch\d*:? SXid \((?:PCI:)?{_ADDRESS}\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
+_XID = lazy_regex(rf"NVRM: (?:GPU\d+ )?Xid \((?:PCI:)?{_ADDRESS}[^)\n]*\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
+_SXID = lazy_regex(rf"nvidia-nvswitch\d*:? SXid \((?:PCI:)?{_ADDRESS}\): (?P<what>\d+)\b,? ?(?P<text>[^\n]*)")
 # drivers/pci/pcie/aer.c; the words for severities changed with Linux 6.16.
-_AER = re.compile(rf"\b{_ADDRESS}: (?:AER: )?PCIe Bus Error: severity=(?P<what>Correct|Uncorrect\w+ \(\w)")
-_FALLEN = re.compile(rf"NVRM: GPU (?:at )?{_ADDRESS}:?(?: GPU)? has fallen off the bus")
-_GONE = re.compile(
+_AER = lazy_regex(rf"\b{_ADDRESS}: (?:AER: )?PCIe Bus Error: severity=(?P<what>Correct|Uncorrect\w+ \(\w)")
+_FALLEN = lazy_regex(rf"NVRM: GPU (?:at )?{_ADDRESS}:?(?: GPU)? has fallen off the bus")
+_GONE = lazy_regex(
     rf"NVRM: The NVIDIA GPU {_ADDRESS}\s[^.]*\binstalled in this system has\s+(?:NVRM: )?fallen off the bus"
 )
-_INIT_FAILED = re.compile(rf"NVRM: GPU {_ADDRESS}: RmInitAdapter failed!")
-_LOADED = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module")
-_MISMATCH = re.compile(r"NVRM: API mismatch: the client has the version")
-_PEERMEM = re.compile(r"nvidia[-_]peermem \S+ ERROR ")
+_INIT_FAILED = lazy_regex(rf"NVRM: GPU {_ADDRESS}: RmInitAdapter failed!")
+_LOADED = lazy_regex(r"NVRM: loading NVIDIA UNIX .*?Kernel Module")
+_MISMATCH = lazy_regex(r"NVRM: API mismatch: the client has the version")
+_PEERMEM = lazy_regex(r"nvidia[-_]peermem \S+ ERROR ")
 _SEVERITY = {"Correct": "corrected", "(N": "nonfatal", "(F": "fatal"}
 
 

@@ -4,12 +4,13 @@ import re
 
 from probes.kit.facts import Map, Redacted, Section, Seen, config, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import fields
 
 VERSION_FILE = "/proc/driver/nvidia/version"
 PARAMETERS_FILE = "/proc/driver/nvidia/params"
 # `NVIDIA UNIX x86_64 Kernel Module  440.31  Sun ...`, `NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Rel...`
-_MODULE = re.compile(r"NVRM version:.*?(?P<open>\bOpen )?Kernel Module(?: for \S+)?\s+(?P<version>\d[\d.]*)")
+_MODULE = lazy_regex(r"NVRM version:.*?(?P<open>\bOpen )?Kernel Module(?: for \S+)?\s+(?P<version>\d[\d.]*)")
 
 
 class Module(Section):

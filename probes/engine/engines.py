@@ -8,7 +8,6 @@ TensorRT-LLM            /version, /v1/models. Not /metrics: whoever reads it tak
 Triton                  /v2: its models are known by name only, and stand in files (model)
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,13 +18,14 @@ from probes.engine.sections import Engine as Section
 from probes.engine.sections import Speculation
 from probes.kit.engines import Engine
 from probes.kit.facts import Document, Gap, Map, Seen, seen_or, then
+from probes.kit.lazy import lazy_regex
 
 Facts = Mapping[str, Any]
 Told = Mapping[str, Any]
 
-_OF_EACH_START = re.compile(r"(?:.*_)?(?:ports?|seed|addr|host|ip)$")
+_OF_EACH_START = lazy_regex(r"(?:.*_)?(?:ports?|seed|addr|host|ip)$")
 _NO_ARGUMENTS = frozenset({"version", "internal_states", "status", "max_total_num_tokens", "max_req_input_len"})
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = lazy_regex(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _CACHE = "vllm:cache_config_info{"
 _UNTOLD = frozenset({"chat_template", "media_marker", "vllm_env", "system_env"})
 _VLLM_ARGUMENTS: Mapping[str, Sequence[str]] = {

@@ -10,7 +10,6 @@
 `read_each(SomeSection, device.answer)` reads all of a section's facts by their sources.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,13 +17,14 @@ from typing import Any, NamedTuple
 from probes.gpu.fields import FIELD_IDS
 from probes.kit.facts import NOT_READ, Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.nvml.inquiry import FIELDS
 
 Words = Mapping[int, str]
 
 ENABLED: Words = {0: "disabled", 1: "enabled"}  # nvmlEnableState_t
 UNSUPPORTED = Gap("unsupported")
-_SOURCE = re.compile(r"(?P<name>\w+)(?:\((?P<args>[^)]*)\))?(?:\.(?P<member>\w+))?")
+_SOURCE = lazy_regex(r"(?P<name>\w+)(?:\((?P<args>[^)]*)\))?(?:\.(?P<member>\w+))?")
 _NO_VALUE = frozenset((0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF))  # NVML_VALUE_NOT_AVAILABLE: all ones
 _NO_TEXT = frozenset(("", "N/A", "[N/A]", "Unknown"))
 

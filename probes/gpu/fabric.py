@@ -7,6 +7,7 @@ from typing import Any
 from probes.gpu.asking import UNSUPPORTED, Device, Words, told_of
 from probes.kit.facts import Gap, Section, Seen, config, seen_or, state, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 INFO = "nvmlDeviceGetGpuFabricInfoV"
 SETTLING_SECONDS = 120
@@ -38,7 +39,7 @@ RETURNS = (
 )  # fmt: skip
 """nvmlReturn_t, by number."""
 UNKNOWN = 999  # NVML_ERROR_UNKNOWN
-_LOADED = re.compile(r"^\d+,(\d+);NVRM: loading NVIDIA UNIX", re.MULTILINE)
+_LOADED = lazy_regex(r"^\d+,(\d+);NVRM: loading NVIDIA UNIX", re.MULTILINE)
 
 MASK: Mapping[str, tuple[int, int, Words]] = {
     "bandwidth": (0, 0x3, BANDWIDTHS),

@@ -1,7 +1,6 @@
 """Which models the arguments of a process name."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Union
@@ -11,6 +10,7 @@ import msgspec
 from probes.kit.engines import program_of
 from probes.kit.facts import Redacted, Seen
 from probes.kit.flags import END, flags
+from probes.kit.lazy import lazy_regex
 
 Text = Union[str, Redacted]
 Values = Mapping[str, Seen[tuple[Text, ...]]]
@@ -55,7 +55,7 @@ _SERVING: Mapping[str, tuple[tuple[str, ...], ...]] = {
 _WITHOUT_MODEL = ("disaggregated", "disaggregated_mpi_worker")  # of trtllm-serve; their servers have it
 # Of these programs' flags, those without a value, and those that take all words up to the next flag (argparse's `+`
 # and `*`); all others take one: vllm 0.33.0, lmdeploy 0.18.0, tensorrt-llm 1.0.
-_SWITCH = re.compile(
+_SWITCH = lazy_regex(
     r"--(?:(?:enable|disable|no|skip|return|log|headless|async-scheduling)(?:-.+)?|trust-remote-code|enforce-eager"
     r"|data-parallel-(?:hybrid|external)-lb|calculate-kv-scales|exclude-input-from-output)$"
 )

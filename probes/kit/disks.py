@@ -1,12 +1,11 @@
 """By what name a block device is told: its place, where the kernel numbers devices anew at each boot."""
 
-import re
-
 from probes.kit.facts import Gap, Seen, seen_or, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 BLOCKS = "/sys/block"
-_NVME = re.compile(r"/(?P<slot>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/nvme/nvme\d+/nvme\d+(?P<space>n\d+)")
+_NVME = lazy_regex(r"/(?P<slot>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/nvme/nvme\d+/nvme\d+(?P<space>n\d+)")
 
 
 def key_of(host: Host, target: str) -> str:

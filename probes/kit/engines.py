@@ -14,7 +14,6 @@ Engines start processes of many roles and most of them rename theirs (setproctit
     Ollama      ollama serve, and `ollama runner` of each loaded model (before 0.5.8 ollama_llama_server)
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -22,6 +21,7 @@ from typing import Literal, NamedTuple
 from probes.kit.facts import Redacted
 from probes.kit.flags import flags
 from probes.kit.interpreters import module_in, script_at
+from probes.kit.lazy import lazy_regex
 
 Engine = Literal["sglang", "vllm", "tensorrt-llm", "triton", "tgi", "llama.cpp", "lmdeploy", "ollama"]
 Role = Literal[
@@ -149,7 +149,7 @@ ADDRESS_FLAGS = frozenset({"--host", *(flag for listening in _LISTENING.values()
 _IN_A_FILE = ("--config", "--config-file")  # vLLM's and TensorRT-LLM's hold what the command line leaves out
 _DEFAULT_OF = {"llama_cpp.server": 8000}
 
-_SGLANG_TITLE = re.compile(
+_SGLANG_TITLE = lazy_regex(
     r"sglang::(?P<what>scheduler|detokenizer_router|detokenizer|data_parallel_controller|tokenizer_worker)(?P<rest>.*)"
 )
 _SGLANG_ROLES: Mapping[str, Role] = {
@@ -159,26 +159,26 @@ _SGLANG_ROLES: Mapping[str, Role] = {
     "data_parallel_controller": "controller",
     "tokenizer_worker": "tokenizer",
 }
-_VLLM_TITLE = re.compile(r"(?!ray::)[^:\s]+::(?P<what>Worker|EngineCore|APIServer|DPCoordinator)(?P<rest>(?:_.*)?)")
+_VLLM_TITLE = lazy_regex(r"(?!ray::)[^:\s]+::(?P<what>Worker|EngineCore|APIServer|DPCoordinator)(?P<rest>(?:_.*)?)")
 _VLLM_ROLES: Mapping[str, Role] = {
     "Worker": "worker",
     "EngineCore": "engine-core",
     "APIServer": "api-server",
     "DPCoordinator": "coordinator",
 }
-_RAY_WORKER = re.compile(r"ray::(?:\w*RayWorker\w*|RayTrainWorker)\b")
-_RANK = re.compile(r"_(ATTN_CP|MOE_DP|DCP|PCP|DP|PP|TP|EP)(\d+)")
-_COUNT = re.compile(r"_(\d+)$")
-_COUNTED = re.compile(r"-\d+$")
+_RAY_WORKER = lazy_regex(r"ray::(?:\w*RayWorker\w*|RayTrainWorker)\b")
+_RANK = lazy_regex(r"_(ATTN_CP|MOE_DP|DCP|PCP|DP|PP|TP|EP)(\d+)")
+_COUNT = lazy_regex(r"_(\d+)$")
+_COUNTED = lazy_regex(r"-\d+$")
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?$")
+_PYTHON = lazy_regex(r"(?:python|pypy)[\d.]*t?$")
 
-_NAME = re.compile(
+_NAME = lazy_regex(
     rf"(?P<server>(?P<engine>{'|'.join(engine.replace('.', '-') for engine in _LISTENING)})"
     r"(?:-(?P<port>\d+))?(?:-\d+)?)(?:\.(?P<part>.+))?"
 )
 
-LIKELY = re.compile(
+LIKELY = lazy_regex(
     r"python|pypy|pt_main_thread|.*::|sglang|sgl-router|smg|vllm|trtllm|triton|text-gen|llama|lmdeploy|ollama"
 )
 """What the kernel's name (comm) of a process of an engine begins with: others need not be asked for more.

@@ -5,7 +5,6 @@ none of its code is run.
     hatchling, pdm-backend  _editable_impl_NAME.py (editables): F.map_module('NAME', 'FOLDER/__init__.py')
 """
 
-import re
 from ast import literal_eval
 from collections.abc import Iterator
 
@@ -15,9 +14,10 @@ from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.filepaths import folder_of
 from probes.kit.host import Host
 from probes.kit.imports import Text
+from probes.kit.lazy import lazy_regex
 
 CAP = 256 << 10  # bytes
-_FINDER = re.compile(r"import[ \t]+(__editable___\w+_finder|_editable_impl_\w+)")
+_FINDER = lazy_regex(r"import[ \t]+(__editable___\w+_finder|_editable_impl_\w+)")
 _LITERAL = r"^(?:MAPPING|NAMESPACES)(?:: [^=\n]+)? = (\{.*\})$|^F\.map_module(\(.*\))$"
 _INIT = "/__init__.py"
 

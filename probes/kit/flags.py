@@ -7,15 +7,15 @@ Of a program whose parser nobody asked, which words belong to a flag is a rule, 
     --tp 8    --lora a b    --trust-remote-code    --port 30000    -ngl -1        operands: serve /models/m more --rest
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple, Union
 
 from probes.kit.facts import Map, Redacted, Seen
+from probes.kit.lazy import lazy_regex
 
 Words = tuple[Union[str, Redacted], ...]
 
-_NAME = re.compile(r"(?:--[^\s=-]|-[^\s=\d.-])[^\s=]*")  # -1 and -.5 are values
+_NAME = lazy_regex(r"(?:--[^\s=-]|-[^\s=\d.-])[^\s=]*")  # -1 and -.5 are values
 END = "--"
 _TAKES_ONE = frozenset({"--port", "--host", "--http-port", "--server-port"})
 """Of every engine's parser: in `vllm serve --port 8000 org/model` the model is no port."""

@@ -7,17 +7,17 @@ do: even `diff-index` runs a clean filter on a file that is as new as the index 
 An explicit git folder also spares the ownership check of safe.directory, which root would fail in a user's tree.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import NOT_READ, Gap, Seen, no_answer, then
 from probes.kit.filepaths import absolute, folder_of
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 _NO_TREE = Gap("absent", "no git tree holds the program or its working directory")
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFERENCE = re.compile(r"ref: (refs/(?!.*\.\.)\S+)")
+_COMMIT = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCE = lazy_regex(r"ref: (refs/(?!.*\.\.)\S+)")
 _BATCH = 500  # paths a command line
 _BUDGET = 1.0  # seconds a command
 _SYMLINK = "120000"

@@ -3,7 +3,6 @@
 The cache is as huggingface_hub lays it out: models--OWNER--NAME/refs/BRANCH holds a commit, snapshots/COMMIT the files.
 """
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
@@ -11,13 +10,14 @@ from probes.kit.asked import Asked
 from probes.kit.facts import Gap, Redacted, Seen, then
 from probes.kit.filepaths import absolute, folder_of, real
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 Text = Union[str, Redacted]
 
 _TYPE, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
-_HUB_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?(?::[\w.-]+)?")  # llama.cpp puts a quantisation behind a colon
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_SNAPSHOT = re.compile(r"/models--[^/]+/snapshots/([0-9a-f]{40})(?:/|$)")
+_HUB_NAME = lazy_regex(r"[\w.-]+(?:/[\w.-]+)?(?::[\w.-]+)?")  # llama.cpp puts a quantisation behind a colon
+_COMMIT = lazy_regex(r"[0-9a-f]{40}")
+_SNAPSHOT = lazy_regex(r"/models--[^/]+/snapshots/([0-9a-f]{40})(?:/|$)")
 _CACHES = (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "/hub"))
 _XDG, _HOME = ("XDG_CACHE_HOME", "/huggingface/hub"), ("HOME", "/.cache/huggingface/hub")
 _MODELSCOPE = ("VLLM_USE_MODELSCOPE", "SGLANG_USE_MODELSCOPE", "LMDEPLOY_USE_MODELSCOPE")

@@ -8,12 +8,13 @@ from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import named, script_at
+from probes.kit.lazy import lazy_regex
 from probes.kit.pythons import environment, of_folders, path_folders, switches, untitled, version
 
 Text = Union[str, Redacted]
 
-_SYSTEM_SITE = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
-_HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
+_SYSTEM_SITE = lazy_regex(r"^include-system-site-packages\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+_HOME = lazy_regex(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 _PLACING = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "HOME")
 _DEBIAN = "/usr/lib/python3/dist-packages"  # Debian's site.py, for the prefix /usr
 

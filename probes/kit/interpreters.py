@@ -1,10 +1,10 @@
 """How the command lines of interpreters are built: which argument is the script."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from probes.kit.facts import Redacted
+from probes.kit.lazy import lazy_regex
 
 
 class Syntax(NamedTuple):
@@ -29,7 +29,7 @@ _SYNTAX = {
         long_takes=frozenset({"--require", "--import", "--loader", "--experimental-loader", "--conditions"}),
     ),
 }  # fmt: skip
-_FAMILY = re.compile(
+_FAMILY = lazy_regex(
     r"(?:(?P<python>python|pypy)|(?P<sh>sh|bash|dash|ash|zsh|ksh)|(?P<perl>perl)|(?P<ruby>ruby)|(?P<node>node(?:js)?))"
     r"(?P<version>[\d.]*)t?$"
 )

@@ -2,19 +2,19 @@
 (Documentation/ABI/testing/dev-kmsg)."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from probes.kit.facts import Gap, Seen
+from probes.kit.lazy import lazy_regex
 
 PATH = "/dev/kmsg"
 RECORD_BYTES = 16384  # the kernel's own buffer for one is 8 KiB at most
 CAP = 4 << 20
-ABOUT = re.compile(rb"[^;\n]*;(?:NVRM: (?!GPU Board Serial)|nvidia|.*(?:\bAER: |PCIe Bus Error: ))")
+ABOUT = lazy_regex(rb"[^;\n]*;(?:NVRM: (?!GPU Board Serial)|nvidia|.*(?:\bAER: |PCIe Bus Error: ))")
 """Records about PCI devices and their drivers. The rest holds serial numbers, the command line and what users do."""
 
-FORM = re.compile(rb"\d+,\d+,\d+,[^;\n]*;")
+FORM = lazy_regex(rb"\d+,\d+,\d+,[^;\n]*;")
 NO_LOG = Gap("not_observable", "what lies there is not the kernel's log, as may be in a container")
 
 

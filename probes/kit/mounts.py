@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 from probes.kit.facts import Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 REMOTE = (
     r"(?:nfs4?|cifs|smb3?|smbfs|ceph|fuse(?:\.(?!lxcfs)\S+)?|9p|virtiofs|lustre|gpfs|mmfs|beegfs|beegfs_nodev|afs|wekafs"
     r"|orangefs|glusterfs|panfs|ocfs2|gfs2|autofs)"
 )
 """Types of file systems that a server or another program answers for, which may be gone."""
-_SPECIAL = re.compile(r"[ \t\n\\]")
-_ESCAPED = re.compile(r"\\([0-7]{3})")
+_SPECIAL = lazy_regex(r"[ \t\n\\]")
+_ESCAPED = lazy_regex(r"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):

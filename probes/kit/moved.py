@@ -10,6 +10,8 @@ import re
 import struct
 from collections.abc import Iterator
 
+from probes.kit.lazy import lazy_regex
+
 MAPS_CAP = 32 << 20
 TABLE_CAP = 1 << 20  # of symbols, or of their names: 0.1 MB in glibc 2.36
 MOST = 4096  # variables
@@ -20,8 +22,8 @@ FIRST = 512  # bytes, of which most variables take less
 HEADER, SYMBOL = 64, 24
 PT_DYNAMIC, ET_DYN = 2, 3
 DT_STRTAB, DT_SYMTAB, DT_STRSZ = 5, 6, 10
-_START = re.compile(rb"^([0-9a-f]+)-\S+ \S+ 0+ \S+ \d+ +(/[^\n]*)$", re.MULTILINE)
-_C_LIBRARY = re.compile(rb"/(?:libc\.so\.6|libc-2\.\d+\.so|ld-musl-[^/]+\.so\.1|libc\.musl-[^/]+)$")
+_START = lazy_regex(rb"^([0-9a-f]+)-\S+ \S+ 0+ \S+ \d+ +(/[^\n]*)$", re.MULTILINE)
+_C_LIBRARY = lazy_regex(rb"/(?:libc\.so\.6|libc-2\.\d+\.so|ld-musl-[^/]+\.so\.1|libc\.musl-[^/]+)$")
 
 
 def moved(folder: str) -> str:

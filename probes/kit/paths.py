@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from probes.kit.lazy import lazy_regex
+
 _ESCAPES = {"%": "%25", "/": "%2F", "*": "%2A"}
-_ESCAPE = re.compile(r"[%/*]")
-_UNESCAPE = re.compile(r"%(25|2F|2A)", re.IGNORECASE)
+_ESCAPE = lazy_regex(r"[%/*]")
+_UNESCAPE = lazy_regex(r"%(25|2F|2A)", re.IGNORECASE)
 
 
 class FactPath(tuple[str, ...]):

@@ -7,10 +7,11 @@ from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.filepaths import absolute, folder_of, found, is_file, link_of, real
 from probes.kit.host import Host
 from probes.kit.interpreters import Named, named
+from probes.kit.lazy import lazy_regex
 from probes.kit.processes import stat
 
-_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
-_NO_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")  # what a Host makes of such a byte
+_VERSION = lazy_regex(r"^version(?:_info)?\s*=\s*(\S+)", re.MULTILINE)
+_NO_UTF8 = lazy_regex(r"\\x[89a-f][0-9a-f]")  # what a Host makes of such a byte
 _WITH_VALUE = "WX"  # the rest of the word, else the next one, is their value
 _LAST = "cm"  # what follows is the program's
 _MOST_ABOVE = 4  # an engine's core has workers below it, and is below the launcher

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from probes.kit.facts import Map, Redacted, Seen
+from probes.kit.lazy import lazy_regex
 
 # Steering variables of libraries and engines. A prefix belongs to one project: LD_ alone is also LaunchDarkly's,
 # LC_ is what ssh lets anybody smuggle through.
@@ -79,42 +80,42 @@ SESSION_PREFIXES = tuple(
 
 # Names that a prefix above would let through although they hold a secret. A word in front of TOKEN that counts
 # or places tokens, or of KEY that names a key of a table, makes it none.
-_SECRET_NAME = re.compile(
+_SECRET_NAME = lazy_regex(
     r"(?:^|_)(?:PASS|PWD?|CREDS?(?:_\w+)?|COOKIES?|BEARER|AUTH|AUTHORIZATION|KEYS?|KEY_ID|TOKENS?|"
     r"TOKEN_(?:ID|VALUE|JSON|B64)|SIGNATURE|DSN|JWT|CONNECTION_STRING|WEBHOOK(?:_URL)?)$"
     r"|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_KEY|ACCESS_KEY|AUTH_CONFIG|AUTH_?TOKEN|API_?KEY",
     re.IGNORECASE,
 )
-_NOT_SECRET = re.compile(
+_NOT_SECRET = lazy_regex(
     r"(?:^|_)(?:(?:PER|MAX|MIN|NUM|SPEC|EOS|BOS|PAD|STOP)_TOKENS?|(?:GRAPH|CACHE|SORT)_KEYS?)$", re.IGNORECASE
 )
 
 # The end of a flag, a JSON key, a header or a parameter that holds a secret: `--hf-token`, `secretAccessKey`,
 # `rd.iscsi.password`. Tokens that are words of a model are none.
-_SECRET_WORD = re.compile(
+_SECRET_WORD = lazy_regex(
     r"(?:(?:api|access|secret|private|admin|auth|signing|encryption|license|account|wandb|sas)[-_]?keys?(?:[-_]?id)?|"
     r"secret|passwords?|passwd|passphrase|pwd|rootpw|require-?pass|masterauth|bearer|authorization|credentials?|"
     r"cookie|token|jwt|dsn|connection[-_]?string|webhook(?:[-_]?url)?|shared[-_]?access[-_]?signature)$",
     re.IGNORECASE,
 )
-_MODEL_WORD = re.compile(
+_MODEL_WORD = lazy_regex(
     r"(?:per|max|min|num|spec|eos|bos|pad|unk|sep|cls|begin|end|start|stop|mask|image|video|audio|tool|think|from)"
     r"[-_]token$",
     re.IGNORECASE,
 )
-_SECRET_FLAG = re.compile(r"^--(?:key|auth|pass|user|proxy-user|pw|pat|basic-auth|user-?pass)$", re.IGNORECASE)
+_SECRET_FLAG = lazy_regex(r"^--(?:key|auth|pass|user|proxy-user|pw|pat|basic-auth|user-?pass)$", re.IGNORECASE)
 # Of vLLM and LMDeploy: one key or more, up to the next flag.
-_FLAG_WITH_SECRETS = re.compile(r"^--api[-_]?keys?$", re.IGNORECASE)
-_LONG_FLAG = re.compile(r"--[A-Za-z][\w.-]{0,80}")
-_TITLE = re.compile(r"[^/\s]*(?:::|\s)")  # `ray::IDLE`, `nginx: worker process`; no program is called so
-_FLAG_WITH_VARIABLE = re.compile(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
+_FLAG_WITH_SECRETS = lazy_regex(r"^--api[-_]?keys?$", re.IGNORECASE)
+_LONG_FLAG = lazy_regex(r"--[A-Za-z][\w.-]{0,80}")
+_TITLE = lazy_regex(r"[^/\s]*(?:::|\s)")  # `ray::IDLE`, `nginx: worker process`; no program is called so
+_FLAG_WITH_VARIABLE = lazy_regex(r"^(?:-[A-Za-z]{0,4}e|-x|-E|-v|--env|--setenv|--build-arg)$")
 _FLAG_WITH_NAME_AND_VALUE = ("-env", "-genv")  # mpiexec
-_ASSIGNMENT = re.compile(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
-_LOGIN = re.compile(r"(?!\d+:\d+$)[^/:\s]+:\S")  # `USER:PASSWORD`; 1000:1000 is a user and a group
+_ASSIGNMENT = lazy_regex(r"^(?:--(?:env|setenv|build-arg)=|-e)?(?P<name>[A-Za-z_]\w*)=")
+_LOGIN = lazy_regex(r"(?!\d+:\d+$)[^/:\s]+:\S")  # `USER:PASSWORD`; 1000:1000 is a user and a group
 
 # `name=value`, `name: value`, `"name": "value"` (in JSON inside of JSON too), `["name"] = "value"`, `"name", "value"`
 # and `--name value`, anywhere in a text.
-_PAIR = re.compile(
+_PAIR = lazy_regex(
     r"(?<![\w.-])(?:(?P<name>[\w.-]{2,80})"
     r"(?:\\?[\"']?\]?\s{0,3}[:=]\s{0,3}|[\"']\s{0,3},\s{0,3}(?=[\"'][^\"']{1,400}[\"']\s{0,3}[),\]]))"
     r"|(?P<flag>--?[A-Za-z][\w.-]{1,80})\s{1,3}(?!-))"
@@ -123,7 +124,7 @@ _PAIR = re.compile(
 )
 
 # Secrets by their shape, wherever they stand.
-_SHAPES = re.compile(
+_SHAPES = lazy_regex(
     r"\b[a-z][a-z0-9+.-]{0,20}://[^/@\s]{0,400}@"  # user or password in a URL
     r"|\biscsi:[^/@\s]{1,400}@"  # dracut's netroot=
     r"|[?&#](?:[\w-]*token|sig|signature|[\w-]*key|secret|password|x-amz-[\w-]+|credential)=[^&\s]"  # signed URLs

@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 
+from probes.kit.lazy import lazy_regex
+
 MOST_DEPTH = 16
-_LINE = re.compile(r"( *)(- +|-$)?(.*)")
-_KEY = re.compile(r"(?:\"(?P<double>[^\"\\]+)\"|'(?P<single>[^']+)'|(?P<plain>[\w.*/-]+)) *:(?: +(?P<value>.*))?$")
-_QUOTED = re.compile(r"(?:(?P<double>\"(?:[^\"\\]|\\.)*\")|'(?P<single>(?:[^']|'')*)')\s*(?:#.*)?$")
-_COMMENT = re.compile(r"(?:^|\s+)#.*$")
+_LINE = lazy_regex(r"( *)(- +|-$)?(.*)")
+_KEY = lazy_regex(r"(?:\"(?P<double>[^\"\\]+)\"|'(?P<single>[^']+)'|(?P<plain>[\w.*/-]+)) *:(?: +(?P<value>.*))?$")
+_QUOTED = lazy_regex(r"(?:(?P<double>\"(?:[^\"\\]|\\.)*\")|'(?P<single>(?:[^']|'')*)')\s*(?:#.*)?$")
+_COMMENT = lazy_regex(r"(?:^|\s+)#.*$")
 _OTHER_FORMS = tuple("&*!|>%@`?\t")
 _MARKS = ("---", "...")
 

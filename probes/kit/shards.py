@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from probes.kit.facts import Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 FORMATS = ("safetensors", "gguf", "bin", "pt", "pth", "engine")
 """By ending, the first of which there are files: beside safetensors others are what a download left over."""
-_SHARD = re.compile(r"(?P<stem>.*-)\d{5}(?P<of>-of-\d{5}\.gguf)")
+_SHARD = lazy_regex(r"(?P<stem>.*-)\d{5}(?P<of>-of-\d{5}\.gguf)")
 
 
 def weights_among(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:

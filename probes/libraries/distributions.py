@@ -7,11 +7,12 @@ from typing import NamedTuple
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
 from probes.kit.imports import Folder
+from probes.kit.lazy import lazy_regex
 
 _SUFFIXES = (".dist-info", ".egg-info")
 # NAME-VERSION, of an .egg-info also with -pyX.Y behind. `_` in a version stands for what may be `-` or `+`.
-_NAMED = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>\d[A-Za-z0-9.+!]*)(?:-py\d[\d.]*)?(?:\.dist|\.egg)-info")
-_FIELDS = re.compile(r"^(Name|Version):\s*(\S+)", re.MULTILINE)
+_NAMED = lazy_regex(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>\d[A-Za-z0-9.+!]*)(?:-py\d[\d.]*)?(?:\.dist|\.egg)-info")
+_FIELDS = lazy_regex(r"^(Name|Version):\s*(\S+)", re.MULTILINE)
 _HEAD = 4096  # bytes; Name and Version stand first
 _OF_EGG = "EGG-INFO"  # in the folder NAME.egg, which is on the import path itself: setup.py install (setuptools < 80)
 _BROKEN_OFF = "~"  # pip calls a package so while it replaces it

@@ -1,6 +1,6 @@
 """The packages whose files are held against RECORD without being asked to: what can move a number when it is edited."""
 
-import re
+from probes.kit.lazy import lazy_regex
 
 _NAMES = frozenset(
     # frameworks and compilers
@@ -17,7 +17,7 @@ _NAMES = frozenset(
     # processes, caches and transport
     " ray lmcache mooncake-transfer-engine nixl cupy-cuda12x cupy-cuda13x cuda-python cuda-bindings pynccl".split()
 )
-_FAMILIES = re.compile(r"(?:nvidia-|flashinfer|tensorrt|nvshmem|rocm-|amd-)")
+_FAMILIES = lazy_regex(r"(?:nvidia-|flashinfer|tensorrt|nvshmem|rocm-|amd-)")
 
 
 def is_watched(package: str) -> bool:

@@ -10,13 +10,14 @@ from probes.kit.answers import Elf
 from probes.kit.facts import Gap, Map, Seen, no_answer, then
 from probes.kit.filepaths import inside, root_of
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.mapped.objects import Object, Objects
 from probes.mapped.owner import owners
 from probes.mapped.sections import File, Library
 
 PRELOAD = "/etc/ld.so.preload"
 WHOLE = 64 << 20  # what is digested where no build id tells it
-_WORDS = re.compile(r"[^\s:]+")
+_WORDS = lazy_regex(r"[^\s:]+")
 SILENT = Gap("unsupported", "this file tells no version")
 
 # The text in which a library says its version, as found in builds of it: NCCL 2.19 (wheel), OpenBLAS 0.3.31 (numpy's

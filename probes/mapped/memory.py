@@ -1,6 +1,5 @@
 """Where the pages of a process lie, and under which policies."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.kit.parse import fields, kib
 from probes.mapped.sections import Memory, Node
 
@@ -15,7 +15,7 @@ WALKED_CAP = 16 << 20  # kB; the kernel walks the page tables for numa_maps, 12 
 MOVED = 8  # read again when the process has grown or shrunk by an eighth
 LEAST = 64 << 10  # kB of anonymous pages, below which where they are decides nothing
 MAPS_CAP = 32 << 20
-_POLICY = re.compile(r"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave)?\S*)")  # mpol_to_str, mm/mempolicy.c
+_POLICY = lazy_regex(r"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave)?\S*)")  # mpol_to_str, mm/mempolicy.c
 
 
 class Placement(NamedTuple):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 MAPS_CAP = 32 << 20  # vm.max_map_count is 65530 lines by default
 MOST = 256  # a process that compiles maps one object a kernel
@@ -35,7 +36,7 @@ _FILE = (
     r"|cached_ops/[^/\n]+/[^/\n]+\.so"  # compiled by FlashInfer on this machine
 )
 _DELETED = " (deleted)"
-_HASH = re.compile(r"-[0-9a-f]{8}$")  # by which auditwheel keeps copies apart
+_HASH = lazy_regex(r"-[0-9a-f]{8}$")  # by which auditwheel keeps copies apart
 
 
 class Object(NamedTuple):

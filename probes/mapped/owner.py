@@ -5,11 +5,12 @@ from functools import lru_cache
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 UNKNOWN = Gap("not_observable", "no package whose name is like the file's lists it")
 DPKG = "/var/lib/dpkg/info"
-_INSTALLED = re.compile(r"(?P<site>.*/(?:site|dist)-packages)/(?P<file>.*)")
-_WORD = re.compile(r"[a-z0-9]+")
+_INSTALLED = lazy_regex(r"(?P<site>.*/(?:site|dist)-packages)/(?P<file>.*)")
+_WORD = lazy_regex(r"[a-z0-9]+")
 
 
 class Owners:

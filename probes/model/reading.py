@@ -1,7 +1,6 @@
 """The models of one process, read from outside, weights by their headers."""
 
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Union
@@ -14,6 +13,7 @@ from probes.kit.facts import Document, Gap, Map, Redacted, Seen, then
 from probes.kit.filepaths import link_of
 from probes.kit.host import Host
 from probes.kit.hub import Place, place
+from probes.kit.lazy import lazy_regex
 from probes.kit.processes import began
 from probes.kit.shards import shards
 from probes.model.sections import Checkpoint, Model
@@ -27,7 +27,7 @@ MOST_FILES = 64
 _CONFIGS = ("config.json", "params.json")
 _QUANTIZATIONS = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
 _GENERATION = ("generation_config.json",)
-_DIGESTED = re.compile(
+_DIGESTED = lazy_regex(
     r"tokenizer.*|.*\.(?:tiktoken|jinja|py)|vocab\.(?:json|txt)|merges\.txt|special_tokens_map\.json|added_tokens\.json"
     r"|chat_template\.json|tekken\.json|(?:pre|video_pre)?processor_config\.json|.*\.index\.json"
 )

@@ -5,21 +5,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from probes.kit.facts import Gap, Seen
+from probes.kit.lazy import lazy_regex
 from probes.nccl.sections import Communicator
 
 UNTOLD = Gap("absent", "the log does not tell")
 
-_INIT = re.compile(r"(?:\[Rank \d+\] )?(?:\w+ )?comm \S+ rank (\d+) nranks (\d+) .*- Init (START|COMPLETE)")
-_PLACE = re.compile(r"comm \S+ rank \d+ nRanks \d+ nNodes (?P<nodes>\d+) localRanks (?P<local_ranks>\d+)")
-_VIA = re.compile(r"Channel \d+(?:/\d+)? : \d+\[\w+\] -> \d+\[\w+\] (?:\[(?:send|receive)\] )?via (.+)")
-_RING = re.compile(r"Channel (\d+)/\d+ :((?:\s+\d+)+)$")
-_TREES = re.compile(r"Trees (\[\d+\] .+)")
-_CHANNELS = re.compile(
+_INIT = lazy_regex(r"(?:\[Rank \d+\] )?(?:\w+ )?comm \S+ rank (\d+) nranks (\d+) .*- Init (START|COMPLETE)")
+_PLACE = lazy_regex(r"comm \S+ rank \d+ nRanks \d+ nNodes (?P<nodes>\d+) localRanks (?P<local_ranks>\d+)")
+_VIA = lazy_regex(r"Channel \d+(?:/\d+)? : \d+\[\w+\] -> \d+\[\w+\] (?:\[(?:send|receive)\] )?via (.+)")
+_RING = lazy_regex(r"Channel (\d+)/\d+ :((?:\s+\d+)+)$")
+_TREES = lazy_regex(r"Trees (\[\d+\] .+)")
+_CHANNELS = lazy_regex(
     r"(?P<coll_channels>\d+) coll channels, (?:(?P<collnet_channels>\d+) collnet channels, )?"
     r"(?:(?P<nvls_channels>\d+) nvls channels, )?(?P<p2p_channels>\d+) p2p channels"
 )
-_CONNECTED = re.compile(r"Connected all rings, use ring PXN (?P<pxn>\d) GDR (?P<gdr>\d)")
-_P2P = re.compile(r"Check P2P Type (?:intraNodeP2pSupport|isAllDirectP2p) (?P<p2p_support>\d)")
+_CONNECTED = lazy_regex(r"Connected all rings, use ring PXN (?P<pxn>\d) GDR (?P<gdr>\d)")
+_P2P = lazy_regex(r"Check P2P Type (?:intraNodeP2pSupport|isAllDirectP2p) (?P<p2p_support>\d)")
 _NUMBERS = (_PLACE, _CHANNELS)
 _SWITCHES = (_CONNECTED, _P2P)
 

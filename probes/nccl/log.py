@@ -4,9 +4,8 @@ HOST:PID:TID [DEVICE] NCCL INFO TEXT
 [DATE] HOST:PID:TID [DEVICE] FILE:LINE NCCL WARN TEXT
 """
 
-import re
-
 from probes.kit.facts import Gap, Map, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.redact import Redactor
 from probes.nccl.communicators import UNTOLD, Groups
 from probes.nccl.sections import Log
@@ -14,20 +13,20 @@ from probes.nccl.sections import Log
 MOST_CHOICES = 400
 MOST_WARNINGS = 50
 
-_LINE = re.compile(
+_LINE = lazy_regex(
     r"(?P<pid>\d+):(?P<tid>\d+) (?:\[\d+\] )?(?:\S+:\d+ (?:\(\S+\) )?)?NCCL (?P<level>INFO|WARN) (?P<text>.*)"
 )
-_VERSION = re.compile(r"NCCL version (\S+)")
-_NETWORK = re.compile(r"Using network (.+)")
-_ADAPTERS = re.compile(r"NET/\S+ ?: Using (\[\d+\].*)")
-_ADAPTER = re.compile(r"\[\d+\](?P<name>[^\s:;]+)(?P<port>:\d+/\w+)?")  # :1/RoCE stays, an address does not
-_PASSING = re.compile(r"^(veth|br-|cali|lxc)[0-9a-f]{5,}$")  # a container's, named anew each time
-_GDR = re.compile(r"NET/\S+ : GPU Direct RDMA (Enabled|Disabled) for HCA \d+ '([^']+)'")
-_SET = re.compile(r"(\w+) set by (?:environment|env\w* plugin) to (.*)")
-_CHOICE = re.compile(r"(?:(\w+): )?(\d+) Bytes -> Algo (\w+) proto (\w+)")
-_PLUGIN = re.compile(r"([A-Z]+)/Plugin ?: ?(.*)")
-_LOADED = re.compile(r"(?:Loaded|Using) (?:\w+ plugin )?(.+?)(?: \(v\d+\))?$")
-_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_VERSION = lazy_regex(r"NCCL version (\S+)")
+_NETWORK = lazy_regex(r"Using network (.+)")
+_ADAPTERS = lazy_regex(r"NET/\S+ ?: Using (\[\d+\].*)")
+_ADAPTER = lazy_regex(r"\[\d+\](?P<name>[^\s:;]+)(?P<port>:\d+/\w+)?")  # :1/RoCE stays, an address does not
+_PASSING = lazy_regex(r"^(veth|br-|cali|lxc)[0-9a-f]{5,}$")  # a container's, named anew each time
+_GDR = lazy_regex(r"NET/\S+ : GPU Direct RDMA (Enabled|Disabled) for HCA \d+ '([^']+)'")
+_SET = lazy_regex(r"(\w+) set by (?:environment|env\w* plugin) to (.*)")
+_CHOICE = lazy_regex(r"(?:(\w+): )?(\d+) Bytes -> Algo (\w+) proto (\w+)")
+_PLUGIN = lazy_regex(r"([A-Z]+)/Plugin ?: ?(.*)")
+_LOADED = lazy_regex(r"(?:Loaded|Using) (?:\w+ plugin )?(.+?)(?: \(v\d+\))?$")
+_NUMBER = lazy_regex(r"0x[0-9a-fA-F]+|\d+")
 _ALGORITHMS = ("TREE", "RING")
 _PROTOCOLS = ("LL", "LL128", "SIMPLE")
 """By number, as they were logged before 2.24; the numbers of others changed."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from probes.kit.facts import Gap, Map, Section, Seen, config, state, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.network.found import NET
 
 S = TypeVar("S", bound=Section)
@@ -21,13 +22,13 @@ FEATURES = (
     "tls-hw-tx-offload", "tls-hw-rx-offload", "loopback",
 )  # fmt: skip
 _FEC = ("none", "auto", "off", "rs", "baser", "llrs")  # ETHTOOL_FEC_*_BIT
-_TOLD = re.compile(
+_TOLD = lazy_regex(
     r"(?!.*(?:xdp|xsk|cqe_compress|tls|ptp))(?:.*(?:drop|discard|miss|err|crc|fcs|no_?buf|out_of_buf|pause|ecn|cnp|link_down|"
     r"timeout|wred|overrun|jabber|oversize)).*",
     re.IGNORECASE,
 )
-_OF_A_QUEUE = re.compile(r"(?:[rt]x|ch|queue|q)[-_]?(?:queue[-_]?)?\d+[-_:.]|\[\d+\]|^\d+:", re.IGNORECASE)
-_TIMES = re.compile(r"duration|transition|storm", re.IGNORECASE)
+_OF_A_QUEUE = lazy_regex(r"(?:[rt]x|ch|queue|q)[-_]?(?:queue[-_]?)?\d+[-_:.]|\[\d+\]|^\d+:", re.IGNORECASE)
+_TIMES = lazy_regex(r"duration|transition|storm", re.IGNORECASE)
 MOST = 256
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, counter, identity, seen_or, state, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 _AT = "/sys/class/infiniband/*/ports/*"
 _STATE = ("network/rdma/*/ports/*/state", "network/rdma/*/ports/*/phys_state")
@@ -15,13 +16,13 @@ MOST_PKEYS = 128
 MOST_COUNTERS = 256
 _MTUS = (4096, 2048, 1024, 512, 256)
 _HEADERS = 96  # what rdma/ib_addr.h takes off an Ethernet MTU: GRH, UDP, BTH, XRC, atomic, ICRC
-_CONGESTION = re.compile(r"cnp|ecn|adp|slow_restart|pause", re.IGNORECASE)
-_ERROR = re.compile(
+_CONGESTION = lazy_regex(r"cnp|ecn|adp|slow_restart|pause", re.IGNORECASE)
+_ERROR = lazy_regex(
     r"err|retr|retx|nak|out_of_|drop|discard|duplicate|timeout|missing|exceeded|invalid|unreach|icrc|bad|lost|full",
     re.IGNORECASE,
 )
 _KINDS = ("hw_errors", "hw_congestion", "hw_counters")
-_AT_EACH_END = re.compile(r"flush", re.IGNORECASE)  # a queue that is taken down flushes what it holds
+_AT_EACH_END = lazy_regex(r"flush", re.IGNORECASE)  # a queue that is taken down flushes what it holds
 
 
 class Gid(Section):

@@ -1,14 +1,14 @@
 """Where a card sits, whichever class of device it is shown as."""
 
-import re
 from collections.abc import Mapping
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 PCI = "/sys/bus/pci/devices"
 NOT_TOLD: Seen[Mapping[str, "int | str"]] = Gap("unsupported", "no PCI device")
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = lazy_regex(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 def pci_address_of(host: Host, folder: str, driver: Seen[Mapping[str, int | str]] = NOT_TOLD) -> Seen[str]:

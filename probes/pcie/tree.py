@@ -4,12 +4,12 @@ All of it is in one link of sysfs: /sys/bus/pci/devices/0000:05:00.0 leads to
 ../../../devices/pci0000:00/0000:00:03.0/0000:02:00.0/0000:03:08.0/0000:05:00.0, the root bus first.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from probes.kit.facts import Gap, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 DEVICES = "/sys/bus/pci/devices"
 NODES = "/sys/devices/system/node/online"
@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = {"02": "nic", "0108": "nvme", "0604": "bridge", "0609
 INTEL, AMD, NVIDIA = "8086", "1022", "10de"
 MANAGEMENT = ("1a03", "102b")
 """ASPEED and Matrox: the screens of a board's management controller."""
-_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = lazy_regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _CHIPSET_PORTS = range(0x1B, 0x1E)
 """Root ports of a chipset of Intel are devices 27, 28 and 29 of bus 0 (datasheets of the 6 to 800 series)."""
 

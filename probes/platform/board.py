@@ -1,9 +1,8 @@
 """The controller of the board, where the power comes from, and the fans, as far as the kernel tells of them."""
 
-import re
-
 from probes.kit.facts import Gap, Map, Section, Seen, config, identity, seen_or, state, telemetry, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 BMC = "/sys/class/ipmi/ipmi0/device/bmc"
 NODE = "/dev/ipmi0"
@@ -12,7 +11,7 @@ SENSORS = "/sys/class/hwmon"
 MOST_FANS = 64
 PATIENCE = 0.3
 """Seconds. Each file of a BMC is a question to it, which one that hangs answers after many seconds, or never."""
-_FAN = re.compile(r"fan\d+_input")
+_FAN = lazy_regex(r"fan\d+_input")
 
 
 class Supply(Section):

@@ -9,6 +9,7 @@ import msgspec
 
 from probes.kit.facts import Gap, Map, Redacted, Section, Seen, config, seen_or, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 TOOLKIT = "/usr/bin/nvidia-ctk"
 TOOLKIT_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
@@ -16,8 +17,8 @@ CDI = ("/etc/cdi", "/var/run/cdi")
 DOCKER = "/etc/docker/daemon.json"
 VERSION_SECONDS = 0.5
 MOST_DEPTH = 8
-_VERSION = re.compile(r"version\s+v?(\d+\.\d[\w.+-]*)", re.IGNORECASE)
-_OF_DOCKER = re.compile(
+_VERSION = lazy_regex(r"version\s+v?(\d+\.\d[\w.+-]*)", re.IGNORECASE)
+_OF_DOCKER = lazy_regex(
     r"default-runtime|default-shm-size|default-ulimits\..+|exec-opts|cgroup-parent|default-cgroupns-mode|storage-driver"
     r"|data-root|features\.\w+|runtimes\..+|seccomp-profile|userns-remap|live-restore|userland-proxy|iptables|bridge|mtu"
     r"|default-ipc-mode|selinux-enabled|no-new-privileges"

@@ -1,6 +1,5 @@
 """CUDA toolkits that are installed, and libraries of a newer driver that stand in for the installed one's."""
 
-import re
 from collections.abc import Mapping
 
 import msgspec
@@ -8,14 +7,15 @@ import msgspec
 from probes.kit.facts import Gap, Map, Section, Seen, config, state, then
 from probes.kit.filepaths import real
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 
 LOCAL = "/usr/local"
 DEFAULT = f"{LOCAL}/cuda"
 LOADER = "/etc/ld.so.conf.d"
 MPS_PIPE = "/tmp/nvidia-mps/control"  # noqa: S108  # NVIDIA's default (CUDA_MPS_PIPE_DIRECTORY)
-_TOOLKIT = re.compile(r"cuda-\d+(?:\.\d+)?")
-_TEXT = re.compile(r"CUDA Version (\d[\d.]*)")
-_LIBCUDA = re.compile(r"libcuda\.so\.(\d+\.\d[\d.]*)")
+_TOOLKIT = lazy_regex(r"cuda-\d+(?:\.\d+)?")
+_TEXT = lazy_regex(r"CUDA Version (\d[\d.]*)")
+_LIBCUDA = lazy_regex(r"libcuda\.so\.(\d+\.\d[\d.]*)")
 _COMPAT = r"^\s*(/[^#\s]*/compat(?:/[^#\s]*)?)\s*$"
 
 

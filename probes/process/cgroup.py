@@ -1,11 +1,11 @@
 """What the control group of a process and its ancestors allow."""
 
-import re
 from collections.abc import Callable
 
 from probes.kit.cgroups import Groups, groups, memberships
 from probes.kit.facts import Gap, Map, Seen, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.process.sections import Bound, Cgroup
 
 _HIGHEST = 1 << 62  # v1 writes "no limit" as PAGE_COUNTER_MAX pages: 2^63 less a page
@@ -15,7 +15,7 @@ _HIGHEST = 1 << 62  # v1 writes "no limit" as PAGE_COUNTER_MAX pages: 2^63 less 
 # run-p12-i34.scope); logind's sessions; desktop scopes, which end in a pid; services that a socket starts for
 # each connection (ssh@3-192.0.2.1:22-192.0.2.2:51234.service); Slurm's jobs.
 _VOLATILE = tuple(
-    (re.compile(pattern), stand_in)
+    (lazy_regex(pattern), stand_in)
     for pattern, stand_in in (
         (r"[0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}", "ID"),
         (r"(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])", "ID"),

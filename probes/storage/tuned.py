@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from probes.kit.facts import Gap, Map, Redacted, Seen, no_answer, seen_or, then
 from probes.kit.host import Host
+from probes.kit.lazy import lazy_regex
 from probes.storage.sections import Tuned
 
 GPUS = "/proc/driver/nvidia/gpus"
 MOST = 256
-_OF_DEVICE = re.compile(r"device_name=([^,]+?)(?:,|\.json$)")
+_OF_DEVICE = lazy_regex(r"device_name=([^,]+?)(?:,|\.json$)")
 _BY_VARIABLE = {"VLLM_TUNED_CONFIG_FOLDER": "", "SGLANG_MOE_CONFIG_DIR": "/configs"}
 _IN_PACKAGES = {
     "vllm.fused_moe": "vllm/model_executor/layers/fused_moe/configs",
@@ -18,7 +19,7 @@ _IN_PACKAGES = {
     "sglang.moe_runner": "sglang/srt/layers/moe/moe_runner/triton_utils/configs",
     "sglang.quantization": "sglang/srt/layers/quantization/configs",
 }
-_OF_RELEASE = re.compile(r"triton_\d[\d_]*")
+_OF_RELEASE = lazy_regex(r"triton_\d[\d_]*")
 
 
 def gpus(host: Host) -> Seen[frozenset[str]]:

@@ -1,11 +1,11 @@
 """NVML as a Host asks it: one pass for all that is asked in one moment, or a child that lives on and is sampled."""
 
-import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from probes.kit.facts import Gap, Seen
+from probes.kit.lazy import lazy_regex
 from probes.kit.nvml.options import Options
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ DRIVER_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
 BOUND = "/sys/bus/pci/drivers/nvidia"
 SAMPLE_SECONDS = 0.3
 AGAIN_SECONDS = 30.0
-_SLOT = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_SLOT = lazy_regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 class Nvml:
