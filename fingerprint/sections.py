@@ -7,7 +7,6 @@ sections of the same type, the other half NOT_READ and thus not written. Joined 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
-from inspect import get_annotations
 from types import UnionType
 from typing import (
     Any,
@@ -226,7 +225,7 @@ def _under_new_names(cls: type[Section], stored: dict[str, Any]) -> dict[str, An
 def sections_in(cls: type[Section]) -> tuple[tuple[str, type[Section]], ...]:
     """(field, section type) of the fields that are a section or a collection of them."""
     kinds = ((name, kind) for name, hint in _hints(cls).items() for kind in _inner(hint))
-    return tuple((name, kind) for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Section))
+    return tuple((name, kind) for name, kind in kinds if _is_section(kind))
 
 
 def _inner(hint: Any) -> tuple[Any, ...]:
@@ -247,13 +246,23 @@ def declared(cls: type[Section], names: tuple[str, ...] = ()) -> Iterator[tuple[
     alone = not names and is_one_collection(cls)
     for field, hint in _hints(cls).items():
         at = names if alone else (*names, field)
-        if isinstance(hint, type) and issubclass(hint, Section):
+        if _is_section(hint):
             yield from declared(hint, at)
             continue
-        yield at, cls.__facts__[field], _type_text(hint)
-        for item in (arg for arm in _arms(hint) for arg in _map_args(arm)):
-            if isinstance(item, type) and issubclass(item, Section):
-                yield from declared(item, (*at, "*"))
+        text, items = _told(hint)
+        yield at, cls.__facts__[field], text
+        for item in items:
+            yield from declared(item, (*at, "*"))
+
+
+@cache
+def _told(hint: Any) -> tuple[str, tuple[type[Section], ...]]:
+    """A fact's type as text, and the section types of its items where it is a collection."""
+    return _type_text(hint), tuple(item for arm in _arms(hint) for item in _map_args(arm) if _is_section(item))
+
+
+def _is_section(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Section)
 
 
 @cache
@@ -269,7 +278,7 @@ def section_types(cls: type[Section]) -> Iterator[type[Section]]:
     while waiting:
         for hint in _hints(waiting.pop()).values():
             for kind in (hint, *(arg for arm in _arms(hint) for arg in _map_args(arm))):
-                if isinstance(kind, type) and issubclass(kind, Section) and kind not in found:
+                if _is_section(kind) and kind not in found:
                     found[kind] = None
                     waiting.append(kind)
     return iter(found)
@@ -295,8 +304,11 @@ def _arm_text(arm: Any) -> str:
 def _hints(cls: type[Section]) -> Mapping[str, Any]:
     """As written: where Sections are declared annotations are no text (docs/decisions/0004-late-imports.md), which
     typing.get_type_hints would look for in every part of them."""
-    hints = {name: hint for base in reversed(cls.__mro__) for name, hint in get_annotations(base).items()}
-    return {name: hint for name, hint in hints.items() if name in cls.__struct_fields__}
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        hints.update(getattr(base, "__annotations__", {}))
+    fields = frozenset(cls.__struct_fields__)
+    return {name: hint for name, hint in hints.items() if name in fields}
 
 
 def _arms(hint: Any) -> tuple[Any, ...]:

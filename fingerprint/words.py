@@ -4,7 +4,6 @@ What is no value stands in parentheses: `(denied)`, `(private)`, `(none)`. Text 
 be taken for one of these, or holds what a terminal would act on.
 """
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -211,7 +210,11 @@ def _plain(value: Any) -> str:
 
 
 def _exact(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else clean(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    if isinstance(value, str):
+        return repr(value)
+    import json
+
+    return clean(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def _text(text: str) -> str:

@@ -100,8 +100,7 @@ def _missing() -> NoReturn:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs one verb and exits with its status; a trouble is one sentence on standard error."""
     argv = list(sys.argv[1:] if args is None else args)
-    if argv[:1] != ["run"]:
-        gc.disable()  # it lives for a moment, and most of what it makes is needed to its end
+    gc.disable()  # a verb lives for a moment, and most of what it makes is needed to its end; else it says so itself
     try:
         status = _status(argv)
     except Exception:  # noqa: BLE001  # a fault of ours: Python's status for it, 1, is an answer of `diff` and `gate`

@@ -1,5 +1,6 @@
 """What a run of a command and a run of a server are recorded with."""
 
+import gc
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -8,26 +9,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.reader import Relieved
+    from fingerprint.runs.plan import Plan
     from fingerprint.runs.recording import Means
-    from fingerprint.runs.session import Plan
     from fingerprint.snapshot import Job, Snapshot
     from fingerprint.store import Journal
 
 
 def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = None) -> "tuple[Means, Journal]":
-    """Both readers are forked before the store is opened. plan: of a command that is to be started."""
+    """Both readers are forked before the store is opened. plan: of a command that is to be started: the host is read
+    for it from here on, while all else is made ready."""
     from fingerprint.areas import host_areas
-    from fingerprint.reader import Reader, Relieved, read_given, take_snapshot, with_given
-    from fingerprint.runs.recording import Means
+    from fingerprint.cli.ahead import Ahead, snapshot_of
+    from fingerprint.reader import Reader, Relieved, read_given, with_given
     from fingerprint.snapshot import Job
 
-    probes = invocation.probes()
-    reader = Reader(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd) if plan else probes)
+    probes, budget = invocation.probes(), invocation.settings.budget_s
+    _live_on()
+    jobs = [Job(area) for area in host_areas(probes)]
+    reader = Ahead(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd) if plan else probes)
     held.callback(reader.close)
+    if plan and not plan.canary and invocation.service is None:
+        reader.ask(jobs, budget)
     sampler = Relieved(Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()}))
     held.callback(sampler.close)
-    jobs = [Job(area) for area in host_areas(probes)]
 
+    from fingerprint.runs.recording import Means
     from fingerprint.store import Journal, default_path
 
     journal = Journal(default_path(invocation.environ), invocation.environ)
@@ -39,12 +45,19 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
         journal=journal,
         host=invocation.host,
         snapshot=lambda: (
-            _by_service(invocation, jobs, sampler)
-            or take_snapshot(reader, jobs, invocation.redactor.key_id, invocation.settings.budget_s)
+            _by_service(invocation, jobs, sampler) or snapshot_of(reader, jobs, invocation.redactor.key_id, budget)
         ),
         given=lambda: read_given(reader),
     )
     return means, journal
+
+
+def _live_on() -> None:
+    """From here on garbage is collected, of what is made from here on: this process lives as long as what it watches,
+    and so do those that it forks."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _by_service(invocation: "Invocation", jobs: "Sequence[Job]", sampler: "Relieved") -> "Snapshot | None":

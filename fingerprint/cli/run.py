@@ -15,7 +15,8 @@ from fingerprint.cli.verb import Verb
 if TYPE_CHECKING:
     from fingerprint.cli.collecting import Collecting
     from fingerprint.cli.invocation import Invocation
-    from fingerprint.runs.session import Finished, Plan
+    from fingerprint.runs.plan import Plan
+    from fingerprint.runs.session import Finished
     from fingerprint.store import Journal
 
 
@@ -135,7 +136,7 @@ class Asked(NamedTuple):
 def _attempt(invocation: "Invocation", plan: "Plan", collecting: "Collecting", quiet: bool) -> "tuple[Finished, str]":
     """One start, recorded, and the run's id. Where nothing can be recorded CMD runs in our place, and this does not
     return."""
-    from fingerprint.runs.session import NotRun
+    from fingerprint.runs.plan import NotRun
 
     collecting.expect()
     try:
@@ -162,13 +163,12 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
     from fingerprint.cli.collecting import workload
     from fingerprint.cli.recording import name_of
     from fingerprint.runs.benchmark import benchmark_of
-    from fingerprint.runs.session import Plan
+    from fingerprint.runs.plan import Plan
     from fingerprint.runs.wrap import inherited_environment, working_directory
-    from fingerprint.store import check_name
 
     sampling = invocation.settings.sampling
     return Plan(
-        name=name_of(asked.cmd[0]) if asked.name is None else check_name(asked.name),
+        name=name_of(asked.cmd[0]) if asked.name is None else _checked(asked.name),
         argv=asked.cmd,
         env=inherited_environment(),
         cwd=working_directory(),
@@ -183,14 +183,21 @@ def _plan(invocation: "Invocation", asked: Asked, streams: tuple[int, ...]) -> "
     )
 
 
+def _checked(name: str) -> str:
+    from fingerprint.store import check_name
+
+    return check_name(name)
+
+
 def _recorded(invocation: "Invocation", plan: "Plan", collecting: "Collecting") -> "tuple[Finished, str, list[str]]":
     """The finished run, its id, and what went wrong with its record or its results. Raises NotRun."""
     from fingerprint.cli.recording import means_of
-    from fingerprint.runs.session import NotRun, run
+    from fingerprint.runs.plan import NotRun
 
     held = ExitStack()
     try:
         means, journal = means_of(invocation, held, plan)
+        from fingerprint.runs.session import run  # only now: the host is being read meanwhile
     except Exception as error:
         held.close()
         raise NotRun(error) from error

@@ -6,15 +6,13 @@ signals and waited for all the same.
 
 import signal
 import time
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
-
-import msgspec
+from typing import Literal, NamedTuple
 
 from fingerprint.runs.beside import Beside, Rates
 from fingerprint.runs.census import Roots
 from fingerprint.runs.measures import exit_status_of, metrics_of
 from fingerprint.runs.opener import opener
+from fingerprint.runs.plan import NotRun, Plan
 from fingerprint.runs.pump import Pump, Resizing
 from fingerprint.runs.record import Closed, Measured, Opened, Passed
 from fingerprint.runs.recording import Means, Recording
@@ -29,25 +27,6 @@ PEAK = "usage/main/hwm"  # kB
 PUMP_SECONDS = 5.0
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run, with which environment, in which working directory. benchmark: which runs may be compared with it.
-    workload: what is asked of it, as far as that is known before. streams: 1, 2 or both, whose end is kept for a
-    reader of output. canary: whether to do its work at both ends."""
-
-    name: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str
-    host: str
-    benchmark: str = ""
-    vary: tuple[str, ...] = ()
-    workload: Mapping[str, Any] = {}
-    streams: tuple[int, ...] = ()
-    first_minute_hz: float = 5
-    then_hz: float = 1
-    canary: bool = False
-
-
 class Finished(NamedTuple):
     """ended: for `wrap.leave`. output: the end of what the streams carried. told: asked to end by this signal.
     unwritten: why records are missing that the journal did not take."""
@@ -56,14 +35,6 @@ class Finished(NamedTuple):
     output: bytes = b""
     told: int = 0
     unwritten: str = ""
-
-
-class NotRun(Exception):
-    """No process could be made, or no record be begun: the command was not started. The text says why."""
-
-    def __init__(self, why: Exception) -> None:
-        told = why.strerror if isinstance(why, OSError) else None
-        super().__init__(told or f"{type(why).__name__}: {why}")
 
 
 def run(plan: Plan, means: Means) -> Finished:

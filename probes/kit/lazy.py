@@ -8,7 +8,7 @@ class _Lazy(Generic[AnyStr]):
     """Stands for a re.Pattern. What is asked of it stays with it, so that the second time costs as much as of one."""
 
     def __init__(self, pattern: AnyStr, flags: int) -> None:
-        self.pattern = pattern
+        self.pattern: AnyStr = pattern
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:

@@ -18,9 +18,10 @@ import msgspec
 
 from fingerprint.ids import new_id
 from fingerprint.reader import Reader, read_given, take_snapshot, with_given
+from fingerprint.runs.plan import Plan
 from fingerprint.runs.record import AnyRecord, Opened
 from fingerprint.runs.recording import Means
-from fingerprint.runs.session import Plan, run
+from fingerprint.runs.session import run
 from fingerprint.runs.wrap import inherited_environment, leave, working_directory
 from fingerprint.snapshot import Job, Snapshot
 from probes.kit.facts import Section
