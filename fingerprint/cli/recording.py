@@ -28,10 +28,10 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
     jobs = [Job(area) for area in host_areas(probes)]
     reader = Ahead(invocation.host, with_given(probes, plan.argv, plan.env, plan.cwd) if plan else probes)
     held.callback(reader.close)
-    if plan and not plan.canary and invocation.service is None:
-        reader.ask(jobs, budget)
     sampler = Relieved(Reader(invocation.host, {area: probe.at_samples for area, probe in probes.items()}))
     held.callback(sampler.close)
+    if plan and not plan.canary and invocation.service is None:
+        reader.ask(jobs, budget)
 
     from fingerprint.runs.recording import Means
     from fingerprint.store import Journal, default_path
