@@ -114,7 +114,15 @@ def _candidates(runs: Sequence[Run]) -> Mapping[Quantity, Sequence[_Candidate]]:
         if (of := known(name, metric.unit)) and (number := _number(of, name, runs)):
             candidate = _Candidate(of.order, metric.source.partition(",")[0], number)
             found.setdefault(of.quantity, []).append(candidate)
-    return found
+    return _of_one_each(found)
+
+
+def _of_one_each(found: Mapping[Quantity, Sequence[_Candidate]]) -> Mapping[Quantity, Sequence[_Candidate]]:
+    """Without what one log tells of several servers: one's accept length and another's steps are of no cycle."""
+    names = {(it.way, it.number.name.rpartition("/")[0]) for its in found.values() for it in its}
+    several = {way for way, told in Counter(way for way, _ in names).items() if told > 1}
+    kept = {of: [it for it in its if it.way not in several] for of, its in found.items()}
+    return {of: its for of, its in kept.items() if its}
 
 
 def _taken(candidates: Sequence[_Candidate], ways: Mapping[str, int]) -> Number | None:

@@ -10,15 +10,23 @@ from typing import Any, NamedTuple
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs import servers
-from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, number_of
+from fingerprint.metrics.logs.lines import COUNT, DIGITS, UNREADABLE, Line, Mark, mark, number_of
+from fingerprint.metrics.logs.servers import unnamed
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, size_class
 from fingerprint.metrics.source import Source
 
 CLIENT = "llama-cpp-log"
-_TIME, _DRAFTS, _BEGUN, _ENDED = b"eval time =", b"draft acceptance", b"processing task", b"stop processing"
+_TIME = mark(b"eval time =", rb" *(?:(" + DIGITS + rb")|[^ \n]{1,40}) ms / *(" + COUNT + rb") (?:tokens|runs)")
+_DRAFTS = mark(b"draft acceptance", rb"[^\n(]*\( *(\d{1,12}) accepted / *(\d{1,12}) generated\)")
+_TASK = Mark(
+    b"task ",
+    re.compile(
+        rb"task +(\d+) \| (?:(processing task).*|(stop processing).*| *(?=(?:prompt )?eval time|\r?$))", re.MULTILINE
+    ),
+)
+_STARTS = tuple(map(mark, (b"build: ", b"build = ", b"loading model")))
 _AT_ONCE = 1000  # requests
-_STARTS = (b"build: ", b"build = ", b"loading model")
 _COLUMNS = (
     Column("generation_throughput", "tok/s", "higher"),
     PER_STREAM,
@@ -30,24 +38,21 @@ _COLUMNS = (
     Column("prompt_tokens", "tokens", "unknown"),
     Column("tokens", "tokens", "unknown"),
 )
-_TIMING = re.compile(rb"eval time = *(?:(" + DIGITS + rb")|[^ ]{1,40}) ms / *(" + DIGITS + rb") (?:tokens|runs)")
 _SPEED = re.compile(rb"[^,]*, *(\d{1,12}(?:\.\d+)?) tokens per second")
-_ACCEPTED = re.compile(rb"\( *(?P<accepted>\d{1,12}) accepted / *(?P<drafted>\d{1,12}) generated\)")
 _LENGTH = re.compile(rb"mean (?:acceptance length|len) = *(\d{1,6}(?:\.\d+)?)(?![\d.,]*\d)")
-_TASK = re.compile(rb"task +(\d+) ")
 _BUILD = re.compile(rb"^[^|]{0,60}\bbuild(?:: | = )(\d+ \([0-9a-f]+\))")
 _MODEL = re.compile(rb"(?:loading|load) model '([^']+)'")
 
 
 def recognises(head: str) -> bool:
     return any(
-        mark in head for mark in ("llama_print_timings:", "llama_perf_context_print:", "llama_model_loader:")
+        word in head for word in ("llama_print_timings:", "llama_perf_context_print:", "llama_model_loader:")
     ) or ("slot " in head and "eval time =" in head)
 
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    return servers.read(source, (_TIME, _DRAFTS, _BEGUN, _ENDED, *_STARTS), _Log, _found)
+    return servers.read(source, (_TIME, _DRAFTS, _TASK, *_STARTS), _Log, _found)
 
 
 def _found(log: "_Log", source: Source) -> Found:
@@ -104,29 +109,22 @@ class _Request:
 
 
 def _timing(found: "re.Match[bytes] | None") -> _Timing:
-    """Of _TIMING."""
+    """Of _TIME."""
     if found is None:
         return _Timing()
     ms, count = number_of(found[1]) if found[1] else UNREADABLE, int(number_of(found[2]))
     if isnan(ms):
         return _Timing(ms, count, count)
-    speed = _SPEED.match(found.string, found.end())
+    speed = _SPEED.match(found.string, found.end(2), found.end())
     return _Timing(ms, count, (round(ms * float(speed[1]) / 1000) if speed else 0) or count)
 
 
 def _drafts(found: "re.Match[bytes] | None") -> tuple[int, int, float]:
-    """Of _ACCEPTED: how many tokens were accepted and drafted, and what a step gives in the mean; 0 where untold."""
+    """Of _DRAFTS: how many tokens were accepted and drafted, and what a step gives in the mean; 0 where untold."""
     if found is None:
         return 0, 0, 0.0
-    length = _LENGTH.search(found.string)
-    return int(found["accepted"]), int(found["drafted"]), float(length[1]) if length else 0.0
-
-
-def _task(line: Line) -> bytes:
-    """Its number; empty where the line names none before its mark."""
-    at = line.text.rfind(b"task ", 0, line.of)
-    found = _TASK.match(line.text, at) if at >= 0 else None
-    return found[1] if found else b""
+    length = _LENGTH.search(found[0])
+    return int(found[1]), int(found[2]), float(length[1]) if length else 0.0
 
 
 class _Log:
@@ -138,21 +136,23 @@ class _Log:
         self.requests = Table()
         self._count = 0
         self._most: dict[bytes, int] = {}  # of each task that runs: how many ran with it at most
+        self._named = b""  # the task whose timings follow
         self._last: _Request | None = None
 
-    def take(self, line: Line, counts: bool) -> None:
+    def take(self, found: "re.Match[bytes]", counts: bool) -> None:
         """counts: the run itself wrote it."""
-        if line.mark == _TIME:
-            self._timing(line, counts)
-        elif line.mark == _DRAFTS:
-            self._drafts(line)
-        elif line.mark in (_BEGUN, _ENDED):
-            self._running(line)
-        else:
-            self._start(line)
+        mark = found.re
+        if mark is _TIME.pattern:
+            self._timing(found, counts)
+        elif mark is _TASK.pattern:
+            self._task(*found.groups())
+        elif mark is not _DRAFTS.pattern:
+            self._start(unnamed(Line(found).text))
+        elif self._last is not None:
+            self._last.draft = found
 
-    def _start(self, line: Line) -> None:
-        build, model = _BUILD.search(line.text), _MODEL.search(line.text)
+    def _start(self, line: bytes) -> None:
+        build, model = _BUILD.search(line), _MODEL.search(line)
         if build is None and model is None:
             return
         self.close()
@@ -162,37 +162,35 @@ class _Log:
             if found:
                 self.starts.told[name] = found[1].decode(errors="replace")
 
-    def _running(self, line: Line) -> None:
-        task = _task(line)
-        if not task:
-            return
-        if line.mark == _ENDED:
+    def _task(self, task: bytes, begun: bytes | None, ended: bytes | None) -> None:
+        if ended:
             self._most.pop(task, None)
-            return
+        elif begun:
+            self._begun(task)
+        else:
+            self._named = task
+
+    def _begun(self, task: bytes) -> None:
         if len(self._most) > _AT_ONCE:  # their ends were not told
             self._most.clear()
         self._most[task] = 0
         running = len(self._most)
         for other, most in self._most.items():
-            self._most[other] = max(most, running)
+            if most < running:
+                self._most[other] = running
 
-    def _timing(self, line: Line, counts: bool) -> None:
-        found, is_prompt = _TIMING.match(line.text, line.of), line.text.endswith(b"prompt ", 0, line.of)
-        if found is None:
-            return
+    def _timing(self, found: "re.Match[bytes]", counts: bool) -> None:
+        is_prompt = found.string.endswith(b"prompt ", 0, found.start())
         if is_prompt or self._last is None or self._last.made is not None:
             self.close()
-            self._last = _Request(self._most.get(_task(line), 0)) if counts else None
-        self.starts.served()
-        if self._last is not None and is_prompt:
+            self._last = _Request(self._most.get(self._named, 0)) if counts else None
+            self.starts.served()
+        if self._last is None:
+            return
+        if is_prompt:
             self._last.prompt = found
-        elif self._last is not None and number_of(found[2]):
+        elif found[2] != b"0":
             self._last.made = found
-
-    def _drafts(self, line: Line) -> None:
-        found = _ACCEPTED.search(line.text, line.of)
-        if found and self._last is not None:
-            self._last.draft = found
 
     def close(self) -> None:
         """What stands between two requests belongs to the first."""

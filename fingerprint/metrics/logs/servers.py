@@ -3,15 +3,16 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from fingerprint.metrics.found import Found, NothingRead, joined
-from fingerprint.metrics.logs.lines import Line, marked
+from fingerprint.metrics.logs.lines import Mark, marked
 from fingerprint.metrics.source import Source
 
 _MOST = 32  # servers
+_ALIKE, _LENGTHS = 10_000, 4  # of what stands before lines, held
 _HEAD = 1 << 16  # bytes: what collects lines sets a name before each of them
 _NAME = re.compile(
     rb"^(?:\x1b\[[\d;]*m)*(?:\d\d:\d\d:\d\d )?(?:"
@@ -25,15 +26,16 @@ _NAME = re.compile(
 
 
 class Log(Protocol):
-    """One server's; a line counts where the run itself wrote it."""
+    """One server's."""
 
-    def take(self, line: Line, counts: bool) -> None: ...
+    def take(self, found: "re.Match[bytes]", counts: bool) -> None:
+        """counts: the run itself wrote the line."""
 
 
 L = TypeVar("L", bound=Log)
 
 
-def read(source: Source, marks: Sequence[bytes], log: Callable[[], L], found: Callable[[L, Source], Found]) -> Found:
+def read(source: Source, marks: Sequence[Mark], log: Callable[[], L], found: Callable[[L, Source], Found]) -> Found:
     """What `found` tells of the log of each server; of several the metrics have its name. Raises NothingRead."""
     logs = _logs(source, marks, log)
     if len(logs) == 1:
@@ -48,6 +50,11 @@ def read(source: Source, marks: Sequence[bytes], log: Callable[[], L], found: Ca
     return _named(told, source.name) if len(told) > 1 else next(iter(told.values()))
 
 
+def unnamed(line: bytes) -> bytes:
+    """Without the name that stands before it."""
+    return _NAME.sub(b"", line, count=1)
+
+
 @contextmanager
 def _kept(refused: list[NothingRead]) -> Iterator[None]:
     try:
@@ -56,24 +63,54 @@ def _kept(refused: list[NothingRead]) -> Iterator[None]:
         refused.append(why)
 
 
-def _logs(source: Source, marks: Sequence[bytes], log: Callable[[], L]) -> Mapping[str, L]:
+def _logs(source: Source, marks: Sequence[Mark], log: Callable[[], L]) -> Mapping[str, L]:
     """By the name of the server, empty where there is none; at least one."""
     if not _NAME.search(next(source.chunks(_HEAD), b"")):
         only = log()
-        for line in marked(source, marks):
-            only.take(line, line.at >= source.begin)
+        for found, counts in marked(source, marks):
+            only.take(found, counts)
         return {"": only}
-    logs: dict[bytes, L] = {}
-    for line in marked(source, marks):
-        found = _NAME.match(line.text, 0, line.of)
-        name, begin = (found[found.lastindex or 0], found.end()) if found else (b"", 0)
-        if name not in logs:
-            if len(logs) == _MOST:
+    servers = _Servers(log)
+    for found, counts in marked(source, marks):
+        servers.of(found).take(found, counts)
+    return {re.sub(r"[ |]", "/", name.decode()): it for name, it in servers.logs.items()} or {"": log()}
+
+
+class _Servers(Generic[L]):
+    """By their names. What stands before their lines is alike in millions of them, and of few lengths."""
+
+    def __init__(self, log: Callable[[], L]) -> None:
+        self.logs: dict[bytes, L] = {}
+        self._log = log
+        self._before: dict[bytes, L] = {}
+        self._lengths: tuple[int, ...] = ()
+
+    def of(self, found: "re.Match[bytes]") -> L:
+        """The one that wrote the line. Raises NothingRead."""
+        block = found.string
+        begin = block.rfind(b"\n", 0, found.start()) + 1
+        for length in self._lengths:
+            known = self._before.get(block[begin : begin + length])
+            if known is not None:
+                return known
+        return self._named(_NAME.match(block, begin, found.start()))
+
+    def _named(self, found: "re.Match[bytes] | None") -> L:
+        name = found[found.lastindex or 0] if found else b""
+        if name not in self.logs:
+            if len(self.logs) == _MOST:
                 raise NothingRead(f"more than {_MOST} servers write into it; give each a log of its own")
-            logs[name] = log()
-        own = Line(line.mark, line.text[begin:], line.of - begin, line.at)
-        logs[name].take(own, line.at >= source.begin)
-    return {re.sub(r"[ |]", "/", name.decode()): it for name, it in logs.items()} or {"": log()}
+            self.logs[name] = self._log()
+        if found:
+            self._hold(found[0], self.logs[name])
+        return self.logs[name]
+
+    def _hold(self, before: bytes, log: L) -> None:
+        if len(self._before) > _ALIKE:
+            self._before.clear()
+        self._before[before] = log
+        if len(before) not in self._lengths:
+            self._lengths = (len(before), *self._lengths)[:_LENGTHS]
 
 
 def _named(told: Mapping[str, Found], source: str) -> Found:

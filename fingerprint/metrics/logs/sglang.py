@@ -10,22 +10,29 @@ from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs import servers
-from fingerprint.metrics.logs.lines import Line, number_of
+from fingerprint.metrics.logs.lines import COUNT, Line, mark, number_of
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
+from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, running_of
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.source import Source
 
 CLIENT = "sglang-log"
-_DECODE, _PREFILL, _START, _READY = b"Decode batch", b"Prefill batch", b"server_args=ServerArgs(", b"fired up and ready"
-_RETRACTED = b"#retracted_reqs: "
-_BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
-_ALIKE = 10_000  # beginnings of lines that are held
-_RUNS = re.compile(rb"Decode batch(?: \[\d+\])?[.,] #running-req: (\d{1,9}|\d{1,3}(?:,\d{3})+)(?!,?\d)")
-_PROMPTS = re.compile(
-    rb"#new-token: (\d{1,9}|\d{1,3}(?:,\d{3})+), #cached-token: (\d{1,9}|\d{1,3}(?:,\d{3})+)(?!,?\d)"
-    rb"(?:,[^#]*#running-req: (\d{1,9})\b)?"
+_DECODE = mark(b"Decode batch", rb"(?: \[\d+\])?[.,] #running-req: (" + COUNT + rb")")
+_PREFILL = mark(
+    b"Prefill batch",
+    rb"[^\n]{0,60}?#new-token: ("
+    + COUNT
+    + rb"), #cached-token: ("
+    + COUNT
+    + rb")(?:,[^#\n]*#running-req: (\d{1,9})\b)?",
 )
+_START, _READY = mark(b"server_args=ServerArgs("), mark(b"fired up and ready")
+_NUMBER_RETRACTED = b"#retracted_reqs: "
+_RETRACTED = mark(_NUMBER_RETRACTED)
+_BATCH = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #(?:running-req|new-seq): \d")
+_BEFORE = 48  # bytes, in which a line says its rank
+_ALIKE = 10_000  # of them, held
+_SPEED = b"input throughput (token/s): "
 _WAITING = re.compile(rb"#queue-req: (\d{1,9})\b")
 _RANK = re.compile(rb"\b(?:DP|TP|PP|EP|CP)\d+\b|\bgpu(?:_id)?=\d+")
 SETTINGS = (
@@ -95,25 +102,24 @@ class _Log:
         self.tokens = self.cached = 0
         self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
         self._writers: dict[bytes, _Rank] = {}
-        self._beginnings: dict[bytes, tuple[_Rank, int, int]] = {}
 
-    def take(self, line: Line, counts: bool) -> None:
+    def take(self, found: "re.Match[bytes]", counts: bool) -> None:
         """counts: the run itself wrote it."""
-        mark = line.mark
-        if mark == _DECODE:
-            self._decode(line, counts)
-        elif mark == _PREFILL:
-            self._prefill(line, counts)
-        elif mark == _RETRACTED:
-            self.retracted += int(line.number(_RETRACTED) or 0) if counts else 0
-        elif mark == _READY or self.starts.begins(line.text):
+        mark = found.re
+        if mark is _DECODE.pattern:
+            self._decode(found, counts)
+        elif mark is _PREFILL.pattern:
+            self._prefill(found, counts)
+        elif mark is _RETRACTED.pattern:
+            self.retracted += int(Line(found).number(_NUMBER_RETRACTED) or 0) if counts else 0
+        elif mark is _READY.pattern:
+            self.starts.ready()
             self._forget()  # before it is ready a server asks itself for a few tokens
+        elif self.starts.begins(Line(found).text):
+            self._forget()
 
-    def _decode(self, line: Line, counts: bool) -> None:
-        known = self._known(line)
-        if known is None:
-            return
-        rank, streams, running = known
+    def _decode(self, found: "re.Match[bytes]", counts: bool) -> None:
+        rank, (running, streams) = self._rank(found), running_of(found[1])
         steady = streams == rank.streams != 0
         rank.streams, rank.prefilled = streams, False
         if not counts:
@@ -122,54 +128,34 @@ class _Log:
         if steady:
             rank.lines += 1
             if self.decoded.wants(streams, rank.lines):
-                self.decoded.add(streams, rank.lines, _values(line, running))
+                self.decoded.add(streams, rank.lines, _values(Line(found), running))
 
-    def _known(self, line: Line) -> "tuple[_Rank, int, int] | None":
-        """Whose line it is, of how many streams and requests, by what stands around the mark: millions are alike."""
-        text, of = line.text, line.of
-        key = text[text.rfind(b":", 0, of) + 3 : text.find(b", ", of + 14)]  # 14: `Decode batch, `
-        known = self._beginnings.get(key)
-        if known is not None:
-            return known
-        found = _RUNS.match(text, of)
-        if found is None:
-            return None
-        running = int(number_of(found[1]))
-        known = (self._rank(line), size_class(running), running)
-        if b"[" not in key:  # that numbers its batches
-            if len(self._beginnings) > _ALIKE:
-                self._beginnings.clear()
-            self._beginnings[key] = known
-        return known
-
-    def _rank(self, line: Line) -> _Rank:
+    def _rank(self, found: "re.Match[bytes]") -> _Rank:
         """That which wrote the line, by what stands between its time and the mark: ` DP0 TP0] `, `[gpu=0] `."""
-        text, of = line.text, line.of
-        key = text[max(0, text.rfind(b":", 0, of)) : of]
+        block, of = found.string, found.start()
+        key = block[max(0, of - _BEFORE, block.rfind(b":", 0, of)) : of]
         rank = self._writers.get(key)
         if rank is None:
             self.starts.served()
             if len(self._writers) > _ALIKE:
                 self._writers.clear()
-            rank = self._writers[key] = self._ranks[b" ".join(_RANK.findall(key))]
+            own = key.rpartition(b"\n")[2]
+            rank = self._writers[key] = self._ranks[b" ".join(_RANK.findall(own))]
         return rank
 
-    def _prefill(self, line: Line, counts: bool) -> None:
-        found = _PROMPTS.search(line.text, line.of)
-        if found is None:
-            return
-        rank, (tokens, cached, running) = self._rank(line), found.groups()
+    def _prefill(self, found: "re.Match[bytes]", counts: bool) -> None:
+        rank, (tokens, cached, running) = self._rank(found), found.groups()
         busy = running is not None and running != b"0"
         steady = rank.prefilled and (busy or rank.waits)
         rank.streams, rank.prefilled = rank.streams if busy else 0, True
-        rank.waits = running is None and _is_waiting(line)
+        rank.waits = running is None and _is_waiting(found)
         if not counts:
             return
         self.prefills += 1
         self.tokens += int(number_of(tokens))
         self.cached += int(number_of(cached))
         if steady and self.prefilled.wants(1, self.prefills):
-            self.prefilled.add(1, self.prefills, {"prefill_throughput": line.reading(b"input throughput (token/s): ")})
+            self.prefilled.add(1, self.prefills, {"prefill_throughput": Line(found).reading(_SPEED)})
 
     def metrics(self) -> "list[Metric]":
         told = list(self.decoded.metrics(_COLUMNS, "sglang log, decode lines"))
@@ -202,9 +188,9 @@ class _Log:
         return told
 
 
-def _is_waiting(line: Line) -> bool:
+def _is_waiting(found: "re.Match[bytes]") -> bool:
     """Of a server that prefills alone, and so runs nothing: whether prompts wait."""
-    waiting = _WAITING.search(line.text, line.of)
+    waiting = _WAITING.search(found[0])
     return waiting is not None and waiting[1] != b"0"
 
 

@@ -1,10 +1,19 @@
-"""The starts of a server, of which one log may hold several: the last one counts."""
+"""The starts of a server, of which one log may hold several: the last one counts.
+
+Two servers that wrote into one log at once, with no name before their lines, cannot be told apart.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fingerprint.metrics.found import NothingRead
 from fingerprint.metrics.logs.settings import in_words, settings
 from fingerprint.metrics.source import Source
+
+MIXED = (
+    "two servers wrote into it at once and nothing tells whose a line is; give each a log of its own, or have their "
+    "names set before their lines, as docker compose logs does"
+)
 
 
 class Starts:
@@ -16,7 +25,22 @@ class Starts:
         self.count = 1
         self.told: dict[str, Any] = {}
         self._names = names
-        self._served = False
+        self._served = self._ready = False
+        self._writers: dict[bytes, list[bytes]] = {}
+
+    def written(self, part: bytes, pid: bytes) -> None:
+        """By this process of a part of the server. Raises NothingRead where that wrote before another one did."""
+        pids = self._writers.setdefault(part, [])
+        if pid not in pids:
+            pids.append(pid)
+        elif pid != pids[-1]:
+            raise NothingRead(MIXED)
+
+    def ready(self) -> None:
+        """At the line by which a start ends. Raises NothingRead where it had ended, for that is another server's."""
+        if self._ready:
+            raise NothingRead(MIXED)
+        self._ready = True
 
     def served(self) -> None:
         self._served = True
@@ -24,8 +48,10 @@ class Starts:
     def begins(self, text: bytes) -> bool:
         """At a line of a start. Whether it is another one: a start tells of itself in several lines."""
         another = self._served
+        self._ready = False
         if another:
             self.count, self.told, self._served = self.count + 1, {}, False
+            self._writers = {part: pids[-1:] for part, pids in self._writers.items()}
         self.told = {**settings(text, self._names), **self.told}
         return another
 

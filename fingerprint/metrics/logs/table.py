@@ -4,9 +4,10 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from math import isnan
+from math import isfinite, isnan
 from typing import NamedTuple
 
+from fingerprint.metrics.logs.lines import number_of
 from fingerprint.metrics.metric import Better, Metric
 from fingerprint.metrics.values import condensed
 
@@ -25,6 +26,16 @@ def size_class(requests: int) -> int:
     A step costs about the same for 13 requests as for 16, and of a busy server the number is never the same twice.
     """
     return _SIZES[min(bisect_left(_SIZES, requests), len(_SIZES) - 1)] if requests else 0
+
+
+@lru_cache(maxsize=1024)
+def running_of(digits: bytes) -> tuple[float, int]:
+    """How many requests a log says that run, and their `size_class`: the same few come a million times.
+
+    0 of what is no number.
+    """
+    requests = number_of(digits)
+    return (requests, size_class(int(requests))) if isfinite(requests) else (0.0, 0)
 
 
 def requests_in_words(streams: int) -> str:

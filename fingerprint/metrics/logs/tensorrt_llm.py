@@ -3,20 +3,23 @@
 https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/_torch/pyexecutor/py_executor.py
 """
 
+import re
 from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs import servers
-from fingerprint.metrics.logs.lines import Line
+from fingerprint.metrics.logs.lines import COUNT, Line, mark
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import Column, Table, requests_in_words, size_class
+from fingerprint.metrics.logs.table import Column, Table, requests_in_words, running_of
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.source import Source
 
 CLIENT = "tensorrt-llm-log"
-_STEP, _ARGUMENTS, _READY = b"currank_total_requests = ", b" tensor_parallel_size=", b"Application startup complete"
-_START = b"TensorRT LLM version: "
-_OLD_START = b"TensorRT-LLM version: "
+_STEP = mark(b"iter = ", rb"\d+, (?:global_rank = (\d+), )?.*?currank_total_requests = ")
+_READY = mark(b"Application startup complete")
+_STARTS = tuple(map(mark, (b" tensor_parallel_size=", b"TensorRT LLM version: ", b"TensorRT-LLM version: ")))
+_SCHEDULED = re.compile(rb"num_scheduled_requests(?:: | = )(" + COUNT + rb")")
+_PROMPTS = re.compile(rb"'num_ctx_requests': [1-9]")
 _NAMES = (
     "model", "backend", "tensor_parallel_size", "pipeline_parallel_size", "moe_expert_parallel_size",
     "enable_attention_dp", "dtype", "max_batch_size", "max_num_tokens", "max_seq_len", "enable_chunked_prefill",
@@ -37,7 +40,7 @@ def recognises(head: str) -> bool:
 
 def read(source: Source) -> Found:
     """Raises NothingRead."""
-    return servers.read(source, (_STEP, _ARGUMENTS, _READY, _START, _OLD_START), _Log, _found)
+    return servers.read(source, (_STEP, _READY, *_STARTS), _Log, _found)
 
 
 def _found(log: "_Log", source: Source) -> Found:
@@ -65,22 +68,23 @@ class _Log:
     def _forget(self) -> None:
         self.table = Table()
         self.steps = 0
-        self._ranks: defaultdict[bytes, _Rank] = defaultdict(_Rank)
+        self._ranks: defaultdict[bytes | None, _Rank] = defaultdict(_Rank)
 
-    def take(self, line: Line, counts: bool) -> None:
+    def take(self, found: "re.Match[bytes]", counts: bool) -> None:
         """counts: the run itself wrote it."""
-        if line.mark == _STEP:
-            self._step(line, counts)
-        elif line.mark == _READY or self.starts.begins(line.text):
+        if found.re is _STEP.pattern:
+            self._step(found, counts)
+        elif found.re is _READY.pattern:
+            self.starts.ready()
+            self._forget()
+        elif self.starts.begins(Line(found).text):
             self._forget()
 
-    def _step(self, line: Line, counts: bool) -> None:
+    def _step(self, found: "re.Match[bytes]", counts: bool) -> None:
         """One that begins prompts, or follows such a one, is none of decoding."""
-        at = line.text.find(b"global_rank = ")
-        rank = self._ranks[line.text[at : line.text.find(b",", at)] if at >= 0 else b""]
-        scheduled = line.number(b"num_scheduled_requests: ") or line.number(b"num_scheduled_requests = ") or 0.0
-        decodes = b"'num_ctx_requests': 0," in line.text or not line.number(b"'num_ctx_requests': ")
-        streams = size_class(int(scheduled)) if decodes else 0
+        text, rank = found[0], self._ranks[found[1]]
+        number = _SCHEDULED.search(text)
+        scheduled, streams = running_of(number[1]) if number and not _PROMPTS.search(text) else (0.0, 0)
         steady = streams == rank.streams != 0
         rank.streams = streams
         self.starts.served()
@@ -90,7 +94,7 @@ class _Log:
         if steady:
             rank.lines += 1
             if self.table.wants(streams, rank.lines):
-                self.table.add(streams, rank.lines, _values(line, scheduled))
+                self.table.add(streams, rank.lines, _values(Line(found), scheduled))
 
     def metrics(self) -> "list[Metric]":
         told = list(self.table.metrics(_COLUMNS, "tensorrt-llm log, steps without prompts"))

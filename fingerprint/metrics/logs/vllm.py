@@ -7,19 +7,28 @@ https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/engine/metrics.py
 """
 
 import re
+from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs import servers
-from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, number_of
+from fingerprint.metrics.logs.lines import DIGITS, UNREADABLE, Line, mark, number_of
 from fingerprint.metrics.logs.starts import Starts
-from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, size_class
+from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, running_of
 from fingerprint.metrics.metric import Metric
 from fingerprint.metrics.source import Source
 
 CLIENT = "vllm-log"
-_ENGINE, _DRAFTS, _DRAFTS_SO_FAR = b"Avg prompt throughput: ", b"SpecDecoding metrics: ", b"Speculative metrics: "
-_STAGES, _PREEMPTED = b"SpecDecodeWorker stage times: ", b"total_num_cumulative_preemption="
-_STARTS = (b"non-default args: ", b"LLM engine (v", b" args: Namespace(")
+_PROMPTS = b"Avg prompt throughput: "
+_ENGINE = mark(
+    _PROMPTS,
+    rb"(?:(" + DIGITS + rb")?[^,\n]*, Avg generation throughput: (?:(" + DIGITS + rb")|[^ \n]{1,40}) "
+    rb"[^,\n]*, Running: (" + DIGITS + rb") reqs(?:[^P\n]*Preemptions: (\d{1,15}))?)?",
+)
+_DRAFTS = mark(b"SpecDecoding metrics: ", rb"(?:.* Drafted: (" + DIGITS + rb"))?")
+_DRAFTS_SO_FAR, _STAGES = mark(b"Speculative metrics: "), mark(b"SpecDecodeWorker stage times: ")
+_TOTAL_PREEMPTED = b"total_num_cumulative_preemption="
+_PREEMPTED = mark(_TOTAL_PREEMPTED)
+_STARTS = tuple(map(mark, (b"non-default args: ", b"LLM engine (v", b" args: Namespace(")))
 _NAMES = (
     "model", "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel",
     "quantization", "kv_cache_dtype", "dtype", "max_model_len", "method", "num_speculative_tokens",
@@ -40,11 +49,10 @@ _COLUMNS = (
 )
 # lmdeploy/metrics/loggers.py: what is between its name and the words is `DP: 0, `.
 _LMDEPLOY = re.compile(rb"\blmdeploy\b|\bDP: \d+, $")
-_TOKENS = re.compile(
-    rb"Avg prompt throughput: (" + DIGITS + rb")?[^,]*, Avg generation throughput: (?:(" + DIGITS + rb")|[^ ]{1,40}) "
-    rb"[^,]*, Running: (" + DIGITS + rb") reqs(?:[^P]*Preemptions: (\d{1,15}))?"
-)
-_NUMBERED = len(b"Engine 000")
+_WRITER = re.compile(rb"\((\w{1,40}) pid=(\d{1,9})\)")
+_NUMBER = re.compile(rb"Engine \d+: $")
+_BEFORE = 16  # bytes in which that stands
+_ALIKE = 10_000  # of them, held
 _POSITIONS = 16  # of a draft
 _SHARE = re.compile(rb" ?\d(?:\.\d{1,9})?")
 _SPECULATED = (
@@ -117,39 +125,42 @@ class _Log:
         self.busy = self._drafted = 0
         self.preempted: float | None = None
         self._preempted_before = 0.0
-        self._engines: dict[bytes, _Engine] = {}
+        self._engines: defaultdict[bytes, _Engine] = defaultdict(_Engine)
+        self._writers: dict[bytes, _Engine] = {}
         self._wrote: _Engine | None = None  # the last line of an engine
         self._so_far = (0.0, 0.0, 0.0)
         self._draft_tokens = 0.0
 
-    def take(self, line: Line, counts: bool) -> None:
+    def take(self, found: "re.Match[bytes]", counts: bool) -> None:
         """counts: the run itself wrote it."""
-        if line.mark == _ENGINE:
-            self._engine(line, counts)
-        elif line.mark == _DRAFTS:
-            self._drafts(line, counts)
-        elif line.mark == _DRAFTS_SO_FAR:
-            self._drafts_so_far(line, counts)
-        elif line.mark == _STAGES:
-            self._stages(line, counts)
-        elif line.mark == _PREEMPTED:
-            self._preempted_so_far(line.number(_PREEMPTED), counts)
-        elif self.starts.begins(line.text):
+        mark = found.re
+        if mark is _ENGINE.pattern:
+            self._engine(found, counts)
+        elif mark is _DRAFTS.pattern:
+            self._drafts(found, counts)
+        elif mark is _DRAFTS_SO_FAR.pattern:
+            self._drafts_so_far(Line(found), counts)
+        elif mark is _STAGES.pattern:
+            self._stages(Line(found), counts)
+        elif mark is _PREEMPTED.pattern:
+            self._preempted_so_far(Line(found).number(_TOTAL_PREEMPTED), counts)
+        elif self.starts.begins(Line(found).text):
             self._forget()
 
-    def _engine(self, line: Line, counts: bool) -> None:
-        engine = self._wrote = self._of(line)
+    def _engine(self, found: "re.Match[bytes]", counts: bool) -> None:
+        of = found.start()
+        key = found.string[max(0, of - _BEFORE) : of]
+        engine = self._wrote = self._writers.get(key) or self._of(found, key)
         before, engine.step = engine.step, None
-        found = _TOKENS.match(line.text, line.of)
-        if found is None or not (speed := number_of(found[2]) if found[2] else UNREADABLE):
+        prompts, made, requests, preempted = found.groups()
+        if requests is None or not (speed := number_of(made) if made else UNREADABLE):
             engine.streams = 0
             return
-        prompts, _, requests, preempted = found.groups()
-        running = number_of(requests)
-        streams = size_class(int(running))
+        running, streams = running_of(requests)
         steady = streams == engine.streams != 0
         engine.streams = streams
         if not steady:
+            self._written(found)
             self.starts.served()
         if not counts:
             return
@@ -161,22 +172,27 @@ class _Log:
             if before and not _is_some(prompts):
                 before.counts()
             if self.engines.wants(streams, engine.lines):
-                row = self.engines.add(streams, engine.lines, _values(line, running, speed))
+                self._written(found)
+                row = self.engines.add(streams, engine.lines, _values(Line(found), running, speed))
                 engine.step = None if _is_some(prompts) else _Step(row, 1000 * running / speed)
 
-    def _of(self, line: Line) -> _Engine:
-        """That which wrote the line."""
-        text, of = line.text, line.of
-        at = text.rfind(b"Engine ", 0, of)
-        key = text[at : at + _NUMBERED]  # empty where it has no number
-        engine = self._engines.get(key)
-        if engine is None:
-            if _LMDEPLOY.search(text, 0, of):
-                raise NothingRead(
-                    "it is LMDeploy's log, which has vLLM's words for what it counts otherwise, and it is not read; "
-                    "for a value of it say regex:PATTERN"
-                )
-            engine = self._engines[key] = _Engine()
+    def _written(self, found: "re.Match[bytes]") -> None:
+        """Raises NothingRead."""
+        if writer := _WRITER.search(Line(found).before):
+            self.starts.written(writer[1], writer[2])
+
+    def _of(self, found: "re.Match[bytes]", key: bytes) -> _Engine:
+        """That which wrote the line, by what stands right before its mark: millions are alike. Raises NothingRead."""
+        before = Line(found).before
+        if _LMDEPLOY.search(before):
+            raise NothingRead(
+                "it is LMDeploy's log, which has vLLM's words for what it counts otherwise, and it is not read; "
+                "for a value of it say regex:PATTERN"
+            )
+        if len(self._writers) > _ALIKE:
+            self._writers.clear()
+        number = _NUMBER.search(before)
+        engine = self._writers[key] = self._engines[number[0] if number else b""]
         return engine
 
     def _preempted_so_far(self, total: float | None, counts: bool) -> None:
@@ -187,12 +203,13 @@ class _Log:
             self.preempted = (self.preempted or 0.0) + max(0.0, total - self._preempted_before)
         self._preempted_before = total
 
-    def _drafts(self, line: Line, counts: bool) -> None:
+    def _drafts(self, found: "re.Match[bytes]", counts: bool) -> None:
         """Of the engine whose line stands before."""
-        if counts and (drafted := line.reading(b" Drafted: ")) and self._wants_drafts():
-            self.drafts.add(1, self._drafted, _drafted(line, drafted))
+        digits = found[1]
+        if counts and digits and digits != b"0" and self._wants_drafts():
+            self.drafts.add(1, self._drafted, _drafted(Line(found), number_of(digits)))
         if self._wrote and (step := self._wrote.step):
-            step.length = line.reading(b"Mean acceptance length: ") or step.length
+            step.length = Line(found).reading(b"Mean acceptance length: ") or step.length
 
     def _drafts_so_far(self, line: Line, counts: bool) -> None:
         """Of V0; what the line before told is taken off."""
@@ -249,16 +266,16 @@ class _Log:
 
 
 def _is_some(prompts: bytes | None) -> bool:
-    return prompts is not None and number_of(prompts) > 0
+    return prompts is not None and prompts != b"0.0" and number_of(prompts) > 0
 
 
 def _values(line: Line, running: float, speed: float) -> dict[str, float | None]:
     return {
         "generation_throughput": speed,
         PER_STREAM.name: per_stream(speed, running),
-        "prompt_throughput": line.reading(_ENGINE) or None,
+        "prompt_throughput": line.reading(_PROMPTS) or None,
         "running_requests": running,
-        "waiting_requests": line.reading(b"Waiting: ") if b"Waiting: " in line.text else line.reading(b"Pending: "),
+        "waiting_requests": line.reading(b"Waiting: ") if line.has(b"Waiting: ") else line.reading(b"Pending: "),
         "kv_cache_usage": line.reading(b"GPU KV cache usage: "),
         "prefix_cache_hit_rate": line.reading(b"Prefix cache hit rate: "),
     }
@@ -274,6 +291,6 @@ def _drafted(line: Line, drafted: float) -> dict[str, float | None]:
 
 
 def _positions(line: Line) -> dict[str, float | None]:
-    rates = line.text.partition(b"Per-position acceptance rate: ")[2].partition(b", Avg")[0].split(b",")
+    rates = line.found[0].partition(b"Per-position acceptance rate: ")[2].partition(b", Avg")[0].split(b",")
     told = [float(it) if _SHARE.fullmatch(it) else UNREADABLE for it in rates[:_POSITIONS] if it.strip()]
     return {f"acceptance_rate/position_{at}": rate for at, rate in enumerate(told, 1)}

@@ -9,16 +9,39 @@ import pytest
 from fingerprint.metrics import source as sources
 from fingerprint.metrics.found import NothingRead
 from fingerprint.metrics.logs import LOGS, recognise, sglang, table
-from fingerprint.metrics.logs.lines import LONGEST, Line, marked
+from fingerprint.metrics.logs.lines import LONGEST, Line, mark, marked
 from fingerprint.metrics.logs.table import size_class
 from fingerprint.metrics.source import load
 from tests.metrics.logs.texts import ACCESS, decode, metrics, samples, sglang_log, source, written
 
+A, B = mark(b"a"), mark(b"b")
+
+
+def line(text: str) -> Line:
+    [(found, _)] = marked(source(text), (mark(text.encode()[:3]),))
+    return Line(found)
+
 
 def test_lines_come_in_their_order_once_each() -> None:
     lines = ["a then b", "nothing", "b then a", "a", "b and b"]
-    found = [(line.mark, line.text.decode(), line.at) for line in marked(source(*lines), (b"b", b"a"))]
-    assert found == [(b"a", "a then b", 0), (b"b", "b then a", 17), (b"a", "a", 26), (b"b", "b and b", 28)]
+    found = [(it.re, Line(it).text.decode()) for it, _ in marked(source(*lines), (B, A))]
+    assert found == [(A.pattern, lines[0]), (B.pattern, lines[2]), (A.pattern, lines[3]), (B.pattern, lines[4])]
+
+
+def test_lines_that_the_run_did_not_write_whole_are_not_its_own() -> None:
+    lines = ["a 1", "a 2", "a 3"]
+    for begin, own in ((0, [True, True, True]), (4, [False, True, True]), (6, [False, False, True])):
+        assert [counts for _, counts in marked(source(*lines, begin=begin), (A,))] == own
+
+
+def test_what_is_read_of_a_line_ends_with_it() -> None:
+    [first, _] = [Line(found) for found, _ in marked(source("of: 1, key", "key: 2, of: 3"), (mark(b"key"),))]
+    assert (first.before, first.number(b"key: "), first.number(b"of: "), first.has(b"of")) == (
+        b"of: 1, ",
+        None,
+        None,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,24 +55,24 @@ def test_lines_come_in_their_order_once_each() -> None:
     ],
 )
 def test_a_number_ends_where_its_thousands_do(text: str, number: float) -> None:
-    assert Line(b"key", f"key: {text}".encode(), 0, 0).number(b"key: ") == number
+    assert line(f"key: {text}").number(b"key: ") == number
 
 
 @pytest.mark.parametrize("text", ["12,34", "1.234,5", "1234,567", "1,234.5.6", "nan", "inf", "-3", "N/A", ""])
 def test_what_is_no_number_is_none_and_never_its_beginning(text: str) -> None:
-    assert Line(b"key", f"key: {text}".encode(), 0, 0).number(b"key: ") is None
+    assert line(f"key: {text}").number(b"key: ") is None
 
 
 def test_a_line_that_spans_chunks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "LARGEST", 1000)
     lines = [f"{number} mark {'x' * 60_000}" for number in range(50)]
-    found = list(marked(load(str(written(tmp_path / "log", lines))), (b"mark",)))
-    assert [line.text.decode() for line in found] == lines
+    found = list(marked(load(str(written(tmp_path / "log", lines))), (mark(b"mark"),)))
+    assert [Line(it).text.decode() for it, _ in found] == lines
 
 
 def test_a_line_without_an_end_is_bounded() -> None:
     text = b"x" * (3 * LONGEST) + b" mark"
-    assert all(len(line.text) <= LONGEST * 2 for line in marked(sources.Source("log", text), (b"mark",)))
+    assert all(len(Line(it).text) <= LONGEST * 2 for it, _ in marked(sources.Source("log", text), (mark(b"mark"),)))
 
 
 def test_a_log_beyond_the_limit_of_a_document_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """What llama.cpp prints of its timings. The figures are those of logs that others published."""
 
+from collections.abc import Callable
+
 import pytest
 
 from fingerprint.metrics.found import NothingRead
@@ -84,8 +86,18 @@ def test_what_was_drafted_gives_accept_length_and_cycle(line: str, length: float
     assert "decode_step_ms" not in metrics(found)
 
 
-def test_of_requests_that_ran_beside_each_other_the_speed_is_that_of_each() -> None:
-    both = [launched(2), launched(3), *timings(2, (10, 5), (200, 10)), *timings(3, (10, 5), (400, 10))]
+def on_lines_of_their_own(lines: list[str]) -> list[str]:
+    """As a release writes them that names the slot once."""
+    slot = lines[0].rpartition(" | ")[0]
+    return [f"{slot} | ", *(line.rpartition(" | ")[2] for line in lines)]
+
+
+@pytest.mark.parametrize("written", [list, on_lines_of_their_own])
+def test_of_requests_that_ran_beside_each_other_the_speed_is_that_of_each(
+    written: Callable[[list[str]], list[str]],
+) -> None:
+    both = [launched(2), launched(3)]
+    both += [*written(timings(2, (10, 5), (200, 10))), *written(timings(3, (10, 5), (400, 10)))]
     found = read(*START, *both)
     assert found.workload["llama.cpp/streams"] == 2
     assert samples(found, "throughput_per_stream") == samples(found, "generation_throughput")

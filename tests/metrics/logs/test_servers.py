@@ -5,7 +5,9 @@ from itertools import chain
 import pytest
 
 from fingerprint.metrics.found import NothingRead
+from tests.explain.subjects import explained
 from tests.metrics.logs import test_llama_cpp, test_tensorrt_llm, test_vllm
+from tests.metrics.logs.test_story import side
 from tests.metrics.logs.texts import composed, engine, metrics, read, samples, sglang_log, sglang_start
 
 FAST = sglang_log([94.0, 95.0], [2.0, 2.0])
@@ -68,3 +70,44 @@ def test_servers_of_each_engine_are_told_apart(lines: list[str], name: str) -> N
 def test_more_servers_than_can_be_told_apart_are_refused() -> None:
     with pytest.raises(NothingRead, match="more than 32 servers"):
         read(*(line for at in range(33) for line in composed(f"server-{at}", FAST)))
+
+
+def pid(number: int, *lines: str) -> list[str]:
+    return [line.replace("pid=7", f"pid={number}") for line in lines]
+
+
+MIXED = "two servers wrote into it at once"
+
+
+def test_servers_whose_processes_write_by_turns_are_refused() -> None:
+    """Of one that started again the last start counts; of two that ran at once nobody knows whose a line is."""
+    one = pid(7, test_vllm.start(), engine(9.0), engine(9.0))
+    other = pid(8, test_vllm.start(), engine(5.0), engine(5.0))
+    assert samples(read(*one, *other), "generation_throughput") == (5.0,)
+    assert samples(read(*one, *other, *one), "generation_throughput") == (9.0,)
+    with pytest.raises(NothingRead, match=MIXED):
+        read(*one, *other, *pid(7, engine(9.0)))
+
+
+def test_front_ends_of_one_server_may_write_by_turns() -> None:
+    line = (
+        "(ApiServer_{0} pid={0}) INFO 03-02 10:11:12 [loggers.py:273] Engine 000: " + engine(9.0).partition("000: ")[2]
+    )
+    found = read(test_vllm.start(), *(line.format(number) for number in (1, 2, 1, 2)))
+    assert samples(found, "generation_throughput") == (9.0,) * 3
+
+
+def test_servers_that_are_ready_one_after_the_other_are_refused() -> None:
+    start, ready = FAST[0], FAST[2]
+    assert samples(read(start, ready, *FAST), "gen_throughput") == (94.0, 95.0)
+    with pytest.raises(NothingRead, match=MIXED):
+        read(start, *FAST, ready, *FAST[3:])
+
+
+def test_numbers_of_two_servers_are_never_reckoned_as_those_of_one() -> None:
+    """One drafts and one does not: its steps are not what the other would do without drafts."""
+    plain = sglang_log([82.0, 82.0], [None, None])
+    several = [*composed("a", SLOW), *composed("b", plain)]
+    assert explained(side("A", several), side("B", several)).arithmetic is None
+    alone = explained(side("A", SLOW), side("B", SLOW)).arithmetic
+    assert alone is not None
