@@ -1,13 +1,17 @@
-"""The first snapshot of a run is read while the run is made ready."""
+"""The first snapshot of a run is read while the run is made ready, and what its command is given while that is
+written."""
 
+import os
 import time
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from fingerprint.reader import Reader, take_snapshot
+from fingerprint.reader.given import AREA, SECONDS
 from fingerprint.reader.reader import Finished
 from fingerprint.snapshot import Job, Snapshot
+from probes.kit.probe import MAIN, Target
 
 
 class Ahead(Reader):
@@ -39,3 +43,8 @@ def snapshot_of(reader: Ahead, jobs: Sequence[Job], redaction_key: str, budget: 
         return snapshot
     waited_ms = (snapshot.taken_at - asked_at) / 1e6
     return replace(snapshot, taken_at=asked_at, duration_ms=round(snapshot.duration_ms + waited_ms, 3))
+
+
+def ask_for_given(reader: Ahead) -> None:
+    """What `read_given` is about to be asked for."""
+    reader.ask([Job(AREA, Target(MAIN, os.getpid()))], SECONDS)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = None) -> "tuple[Means, Journal]":
     """Both readers are forked before the store is opened. plan: of a command that is to be started: the host is read
-    for it from here on, while all else is made ready."""
+    for it from here on, while all else is made ready, and what it is given while the first snapshot is written."""
     from fingerprint.areas import host_areas
-    from fingerprint.cli.ahead import Ahead, snapshot_of
+    from fingerprint.cli.ahead import Ahead, ask_for_given, snapshot_of
     from fingerprint.reader import Reader, Relieved, read_given, with_given
     from fingerprint.snapshot import Job
 
@@ -36,6 +36,13 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
     from fingerprint.runs.recording import Means
     from fingerprint.store import Journal, default_path
 
+    def own() -> "Snapshot":
+        is_first = reader.busy
+        snapshot = snapshot_of(reader, jobs, invocation.redactor.key_id, budget)
+        if is_first:
+            ask_for_given(reader)
+        return snapshot
+
     journal = Journal(default_path(invocation.environ), invocation.environ)
     held.callback(journal.close)
     means = Means(
@@ -44,9 +51,7 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
         sampler=sampler,
         journal=journal,
         host=invocation.host,
-        snapshot=lambda: (
-            _by_service(invocation, jobs, sampler) or snapshot_of(reader, jobs, invocation.redactor.key_id, budget)
-        ),
+        snapshot=lambda: _by_service(invocation, jobs, sampler) or own(),
         given=lambda: read_given(reader),
     )
     return means, journal

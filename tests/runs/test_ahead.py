@@ -68,6 +68,18 @@ def test_a_canary_works_alone_so_that_the_host_is_read_after_it(plan: Plan, cana
         assert means.reader.busy is not canary
 
 
+def test_what_the_command_is_given_is_asked_for_behind_the_first_snapshot_alone(plan: Plan) -> None:
+    with ExitStack() as held:
+        means, _ = means_of(Invocation(), held, plan)
+        means.snapshot()
+        assert means.reader.busy
+        given = means.given()
+        assert (given.outcome, means.reader.busy) == ("ok", False)
+        assert given.lasting is not None
+        means.snapshot()
+        assert not means.reader.busy
+
+
 def test_who_watches_a_command_collects_garbage_and_spares_what_was_there_before(plan: Plan) -> None:
     gc.disable()
     try:
