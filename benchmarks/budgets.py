@@ -159,14 +159,17 @@ def _diff_of(place: Place, a: str, b: str) -> Ratio:
 
 # A grep that reads 4 to 5 GB a second of CPU time leaves 100 MB a second at 40 to 50 times its time.
 _LOG_LIMITS = {
-    "sglang": 60,
-    "sglang-decode": 65,
-    "vllm": 80,
-    "vllm-drafts": 80,
-    "vllm-requests": 30,
-    "llama-cpp": 55,
-    "llama-cpp-timings": 90,
-    "tensorrt-llm": 85,
+    "sglang": 45,
+    "sglang-decode": 60,
+    "sglang-compose": 60,
+    "vllm": 60,
+    "vllm-drafts": 55,
+    "vllm-requests": 22,
+    "vllm-compose": 75,
+    "llama-cpp": 38,
+    "llama-cpp-timings": 55,
+    "llama-cpp-compose": 45,
+    "tensorrt-llm": 60,
 }
 _LOGS = tuple(
     Budget(

@@ -120,6 +120,11 @@ def _tensorrt_llm(number: int) -> str:
     )
 
 
+def _composed(turn: Callable[[int], str]) -> Callable[[int], str]:
+    """Two servers by turns, each with its name before its lines, as docker compose writes them."""
+    return lambda number: "".join(f"worker-{1 + number % 2}  | {line}\n" for line in turn(number).splitlines())
+
+
 _SGLANG_START = "[2026-03-02 00:00:00] server_args=ServerArgs(model_path='org/model', tp_size=8)\n"
 _VLLM_START = "(APIServer pid=7) INFO 03-02 00:00:00 [utils.py:233] non-default args: {'model': 'org/model'}\n"
 _LLAMA_START = "srv    load_model: loading model '/m.gguf'\n"
@@ -131,6 +136,9 @@ LOGS = {
     "vllm-requests": Log("vllm-log", "Avg prompt throughput: ", _VLLM_START, _vllm_requests),
     "llama-cpp": Log("llama-cpp-log", "eval time =", _LLAMA_START, _llama_cpp),
     "llama-cpp-timings": Log("llama-cpp-log", "eval time =", _LLAMA_START, _llama_cpp_timings),
+    "sglang-compose": Log("sglang-log", "Decode batch", f"worker-1  | {_SGLANG_START}", _composed(_sglang)),
+    "vllm-compose": Log("vllm-log", "Avg prompt throughput: ", f"worker-1  | {_VLLM_START}", _composed(_vllm)),
+    "llama-cpp-compose": Log("llama-cpp-log", "eval time =", f"worker-1  | {_LLAMA_START}", _composed(_llama_cpp)),
     "tensorrt-llm": Log("tensorrt-llm-log", "currank_total_requests", "model='org/model'\n", _tensorrt_llm),
 }
 """By name. In most of them lines that are read stand closer than in life, where others are between them."""
