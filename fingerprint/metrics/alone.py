@@ -75,4 +75,8 @@ def _source(source: Source) -> _Read:
         found = read(source)
     except NothingRead as error:
         return _Read(source.name, why=str(error))
-    return _Read(source.name, chosen.client, found._replace(remarks=tuple(map(printable, found.remarks))))
+    return _Read(source.name, chosen.client, _named(found, source.name))
+
+
+def _named(found: Found, file: str) -> Found:
+    return found._replace(remarks=tuple(map(printable, found.remarks)), files=(file,))

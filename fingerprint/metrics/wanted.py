@@ -13,7 +13,7 @@ from fingerprint.trouble import Trouble
 
 # What each run measures by itself.
 TAKEN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
-READERS = ("auto", "json", "regex", *FORMATS, *LOGS)
+READERS = ("auto", "json", "regex", *FORMATS, *LOGS, "said")
 EXAMPLE = "auto:results.json, json:results.json#mean_ttft_ms or 'regex:throughput: ([0-9.]+)'"
 LONGEST_NAME = 200
 

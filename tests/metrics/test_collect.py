@@ -201,6 +201,29 @@ def test_secrets_in_commands_and_parameters_leave_no_trace() -> None:
     assert found.metrics[0].samples == (1.0,)
 
 
+@pytest.mark.parametrize("file", ["passwd", "token", "etc/passwd", "my-secret", "results/api_key"])
+def test_a_refusal_says_of_which_file_it_is_however_that_is_called(file: str) -> None:
+    (trouble,) = private(run([f"auto:{file}"], "true"), Redactor(b"key")).troubles
+    assert trouble == f"--metrics auto:{file}: {file} was not written during the run; name the file that is"
+
+
+@pytest.mark.parametrize("file", ["https://me:hunter2@host/result.json", "result.json?token=hunter2"])
+def test_a_secret_in_the_name_of_a_file_is_hidden_and_what_was_wrong_is_not(file: str) -> None:
+    (trouble,) = private(run([f"auto:{file}"], "true"), Redactor(b"key")).troubles
+    assert "hunter2" not in trouble
+    assert trouble.startswith("--metrics auto:(private ")
+    assert trouble.endswith(" was not written during the run; name the file that is")
+
+
+def test_a_secret_elsewhere_in_a_sentence_hides_all_but_the_file() -> None:
+    says = ("passwd: it says --api-key hunter2", "it says passwd: hunter2", "t: token=hunter2", "password: hunter2")
+    told = Found((Metric("speed", gap="passwd: password: hunter2"),), remarks=says, files=("passwd", "t"))
+    found = private(told, Redactor(b"key"))
+    assert "hunter2" not in repr(found)
+    assert found.metrics[0].gap.startswith("passwd: (private ")
+    assert [remark.partition("(")[0] for remark in found.remarks] == ["passwd: ", "", "t: ", ""]
+
+
 TABLE = b"| model | size | test | t/s |\n| --- | --- | --- | --- |\n| m | 1 GiB | tg128 | 85.54 \xc2\xb1 0.05 |\n"
 
 
