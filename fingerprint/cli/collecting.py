@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fingerprint.store import Journal
     from probes.kit.redact import Redactor
 
-STANDARD_OUTPUT = 1
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
 class Collecting:
@@ -39,7 +39,8 @@ class Collecting:
     @property
     def streams(self) -> tuple[int, ...]:
         """The streams whose end has to be kept."""
-        return (STANDARD_OUTPUT,) if any(one.file is None for one in self._expected) else ()
+        printed = [one.wanted.reader for one in self._expected if one.file is None]
+        return (STANDARD_OUTPUT, STANDARD_ERROR)[: 1 + ("said" in printed)] if printed else ()
 
     def expect(self) -> None:
         """Notes what the files are before the command starts: only what is written from then on counts."""
@@ -63,15 +64,18 @@ class Collecting:
         """What was found, private values redacted; what could not be read is among them as trouble."""
         if not self._anything:
             return []
+        from fingerprint.cli.listening import said
         from fingerprint.metrics.collect import Output, collect
         from fingerprint.runs.pump import TAIL
 
-        return _records(collect(self._expected, Output(output, cut=len(output) >= TAIL)), redactor)
+        kept = Output(output, cut=len(output) >= TAIL)
+        return [*_records(collect(self._expected, kept), redactor), *said(self._expected, kept)]
 
 
 def results_of(texts: Sequence[str], run: "Run", redactor: "Redactor") -> "list[AnyRecord]":
     """What results tell that were written since the run began, as of `Collecting.records`. Raises Trouble for a log: of
     which part the run is nobody knows afterwards."""
+    from fingerprint.cli.listening import said
     from fingerprint.metrics.alone import log_of
     from fingerprint.metrics.collect import Output, collect, expect_of_others
     from fingerprint.metrics.wanted import wanted
@@ -84,7 +88,8 @@ def results_of(texts: Sequence[str], run: "Run", redactor: "Redactor") -> "list[
             "begins, or import it alone"
         )
     others = {name: metric.source for name, metric in run.metrics.items()}
-    return _records(collect(expect_of_others(asked, run.opened.at), Output(), others), redactor)
+    expected = expect_of_others(asked, run.opened.at)
+    return [*_records(collect(expected, Output(), others), redactor), *said(expected, Output())]
 
 
 def _records(found: "Found", redactor: "Redactor") -> "list[AnyRecord]":

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from fingerprint.imports.dumps import from_paths, from_standard_input, imported
 from fingerprint.imports.files import walked
 from fingerprint.metrics.alone import Alone, of_content, of_files
-from fingerprint.metrics.found import private
-from fingerprint.metrics.source import LARGEST
+from fingerprint.metrics.found import NothingRead, private
+from fingerprint.metrics.source import LARGEST, load
 from fingerprint.trouble import Trouble
 
 if TYPE_CHECKING:
     from fingerprint.cli.invocation import Invocation
     from fingerprint.imports.dumps import Dumps
-    from fingerprint.runs.record import AnyRecord
+    from fingerprint.runs.record import AnyRecord, Said
     from fingerprint.store import Store
 
 _STANDARD_INPUT = "standard input"
@@ -38,6 +38,7 @@ class Others:
         redactor = invocation.redactor
         measured, dumps = self._read(files)
         self._found = private(measured.found, redactor)
+        self._logs = [file for file in measured.formats if file != _STANDARD_INPUT]
         told = imported(dumps, at=at, host=host, redactor=redactor) if dumps.files else None
         self._snapshot = told.snapshot if told else None
         self._logged = told.logged if told else None
@@ -90,12 +91,22 @@ class Others:
         return run
 
     def _records(self) -> "Iterator[AnyRecord]":
+        from msgspec.structs import replace
+
         from fingerprint.runs.record import Asked, Measured, Noted
 
         found = self._found
         yield from (Measured(self._at, metric) for metric in found.metrics)
         yield from (Asked(self._at, key, value) for key, value in found.workload.items())
         yield from (Noted(self._at, note) for note in (*self.notes, *found.remarks, *found.troubles))
+        yield from (replace(said, at=self._at) for file in self._logs for said in _said(file))
+
+
+def _said(file: str) -> "Iterator[Said]":
+    from fingerprint.cli.listening import said_in
+
+    with suppress(NothingRead, OSError):
+        yield from said_in(file, load(file).chunks())
 
 
 def _each(files: Sequence[Path]) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fingerprint.explain.mechanisms.graph import Reader, Resource, Rule
+from fingerprint.explain.said import Spoken, spoken
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.effective import Effective
 from fingerprint.runs.record import Distribution
@@ -62,7 +63,7 @@ class Circumstances(NamedTuple):
     """engines: recognised among the processes of either run. compiled: names of the programs, where none is run by an
     interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. gpus:
     the most that either run had; None where nobody counted them. linked: whether NVLink joins any; None where nobody
-    can say."""
+    can say. said: what one run alone printed, of the messages that are known."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -73,6 +74,7 @@ class Circumstances(NamedTuple):
     astray: bool = False
     linked: bool | None = None
     compared: frozenset[Key] = frozenset()
+    said: tuple[Spoken, ...] = ()
 
     @property
     def scripted(self) -> bool:
@@ -133,6 +135,7 @@ def circumstances(a: Subject, b: Subject) -> Circumstances:
         astray,
         _is_linked((a, b)),
         _read(a) & _read(b),
+        spoken(a, b),
     )
 
 

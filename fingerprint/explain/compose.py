@@ -30,6 +30,7 @@ from fingerprint.explain.own_noise import Told, apart_from_noise, aside, own_noi
 from fingerprint.explain.rank import Ranked, rank
 from fingerprint.explain.reach import Target, subject_of, target_of
 from fingerprint.explain.ruled_out import ruled_out
+from fingerprint.explain.said import told_of
 from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
@@ -113,10 +114,9 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
     start = foreword(a, b, same, metrics, moved(changes))
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart) + left_open(changes)
-    meanwhile = under_load(during, found.seen) + told_first(held)
     return Diff(
         schema=SCHEMA,
-        headline=headline(start, metrics, suspects, told, otherwise, meanwhile),
+        headline=headline(start, metrics, suspects, told, otherwise, under_load(during, found.seen) + told_first(held)),
         a=side_of(a),
         b=side_of(b),
         comparable=same,
@@ -126,6 +126,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         arithmetic=arithmetic(a, b, metrics),
         suspects=suspects,
         findings=findings,
+        said=told_of((a, b), suspects, told, known),
         held_up=tuple(each.line for each in held),
         unexplained=left_over(subject_of(metrics), [(one.rules, one.explains) for one in ranked]),
         changes=tuple(sorted(told, key=_order)),

@@ -11,6 +11,7 @@ import msgspec
 
 from fingerprint.findings.finding import Finding
 from fingerprint.metrics import Better
+from fingerprint.said.alone import Said
 from probes.kit.facts import Kind
 
 SCHEMA: Literal["fingerprint.diff/1"] = "fingerprint.diff/1"
@@ -19,7 +20,6 @@ WAS_THERE = "seen"
 """What is told of a whole device or item, instead of all that it was."""
 EVERY_RUN = ("wall_time", "cpu_time", "peak_memory", "exit_status")
 """Metrics of each run: they hold start-up and client as well, and are explained where a benchmark tells nothing."""
-
 
 Likelihood = Literal["likely", "possible", "unlikely"]
 MetricVerdict = Literal["worse", "better", "same", "changed", "unassessed"]
@@ -387,6 +387,7 @@ class Diff(Contract, frozen=True):
     arithmetic: Arithmetic | None
     suspects: tuple[Suspect, ...]
     findings: tuple[OneSided, ...]
+    said: tuple[Said, ...]
     held_up: tuple[HeldUp, ...]
     unexplained: Unexplained | None
     changes: tuple[ChangedFact, ...]

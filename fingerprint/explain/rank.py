@@ -16,6 +16,7 @@ from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
+from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
 from fingerprint.explain.weights import UNTOLD, Case, weights
@@ -121,15 +122,18 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
         *shown(change, way.rules, about.seen, about.harmed),
         *felt(change, way.rules, about.canary, about.harmed),
     )
-    evidence = (*limits.evidence, *signs)
+    printed = shown_by(way, about.around.said, about.harmed)
+    evidence = (*limits.evidence, *signs, *printed.evidence)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     brings = [led for follower in followers if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
-    parts = weights(Case(change, way, limits, signs, most, brings, bool(says)), about.metric, about.around)
+    case = Case(change, way, limits, signs, most, brings, bool(says), printed)
+    parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
-    likelihood = _likelihood(way, evidence, against, about)
+    proof = evidence if printed.cause else (*limits.evidence, *signs)
+    likelihood = _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
 
 

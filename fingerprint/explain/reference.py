@@ -68,6 +68,8 @@ def rows_of_rule(rule: Rule) -> Iterator[Row]:
     yield "Binds", "\n".join(map(condition, rule.binds)) or "always: nothing has to be seen beside the change"
     if rule.shows:
         yield "Shows in", "\n".join(map(condition, rule.shows))
+    if rule.told_by:
+        yield "Told by", "\n".join(map(message, rule.told_by))
     if rule.between:
         yield "Between", "GPUs, or nodes: of a GPU that is alone it moves nothing"
     yield "Explains", bound(rule.bound)
@@ -85,6 +87,13 @@ def theme_of(rule: Rule) -> str:
 def condition(condition: Condition) -> str:
     of = f" {condition.of}" if condition.of else ""
     return f"{condition.facts} {SIGNS[condition.sign]}{of}: {condition.says}"
+
+
+def message(known: str) -> str:
+    from fingerprint.said.catalogue import CATALOGUE
+
+    texts = " or ".join(f"`{text.decode()}`" for text in CATALOGUE[known].texts)
+    return f"{known} ({texts}): {CATALOGUE[known].says}"
 
 
 def bound(bound: Bound | None) -> str:

@@ -14,6 +14,7 @@ from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric, resources_of_metric
 from fingerprint.explain.reach import Reach
+from fingerprint.explain.said import UNSAID, Shown
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import FactPath
 
@@ -29,6 +30,8 @@ GREW = 0.3
 """A counter of trouble that grew outranks a setting that differs."""
 SHOWN = 0.2
 """Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
+SAID_CAUSE, SAID_RESOURCE = BINDING, SHOWN
+"""Of what the worse run said in words: as a limit that was reached, or as what a cause shows in."""
 ALONE = -0.2
 """What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
 where there is none."""
@@ -87,7 +90,7 @@ SMALL = -0.15
 
 class Case(NamedTuple):
     """What was found of a change. most: of the number. brings: by which what follows from it leads to the number.
-    astream: whether it is a package that went another way than most."""
+    astream: whether it is a package that went another way than most. printed: what the worse run alone said of it."""
 
     change: Folded
     way: Reach
@@ -96,6 +99,7 @@ class Case(NamedTuple):
     most: Explained
     brings: Sequence[Reach] = ()
     astream: bool = False
+    printed: Shown = UNSAID
 
 
 def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> Mapping[str, float]:
@@ -113,6 +117,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
+        "said": 0.0 if limits.evidence or case.signs else said(case.printed),
         "alone": ALONE if is_alone(way.rules, metric, around) else 0.0,
         "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
         "over pcie": over_pcie(way.rules, around),
@@ -131,6 +136,12 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "against": AGAINST if way.against and way.reaches else 0.0,
     }
     return {name: round(part, 3) for name, part in every.items() if round(part, 3)}
+
+
+def said(printed: Shown) -> float:
+    if not printed.evidence:
+        return 0.0
+    return SAID_CAUSE if printed.cause else SAID_RESOURCE
 
 
 def prior(rules: Sequence[Rule]) -> float:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fingerprint.explain.contract import Diff, OneSided
 from fingerprint.report.layout import FACT, LABEL, heading, indented, rows, said
+from fingerprint.report.phrases import said_of
 from fingerprint.report.suspects import IN_FULL
 from fingerprint.words import clean
 
@@ -24,6 +25,16 @@ def one_sided(diff: Diff) -> Iterator[ConsoleRenderable]:
         yield indented(f"and {len(left) - SHOWN} more, all in --format json")
 
 
+def said_alone(diff: Diff) -> Iterator[ConsoleRenderable]:
+    """Known messages of one run that do not stand under a suspect already."""
+    left = [it for it in diff.said if it.suspect is None or it.suspect > IN_FULL]
+    if left:
+        yield heading("Said by one run alone", "known messages; only that they were said is kept")
+        yield from (indented(f"{it.says}.") for it in left[:SHOWN])
+    if left[SHOWN:]:
+        yield indented(f"and {len(left) - SHOWN} more, all in --format json")
+
+
 def _line(it: OneSided, diff: Diff) -> tuple[Text, Text]:
     side = diff.a if it.side == "a" else diff.b
     return said(side.name, FACT), _told(it.finding.says, it.finding.do)
@@ -32,6 +43,11 @@ def _line(it: OneSided, diff: Diff) -> tuple[Text, Text]:
 def finding_rows(findings: Sequence[Mapping[str, Any]]) -> Iterator[ConsoleRenderable]:
     """Of the published document of a run."""
     return rows([(said(it["about"], FACT), _told(it["says"], it["do"])) for it in findings], indent=2)
+
+
+def said_rows(texts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[ConsoleRenderable]:
+    """Of the published document of a run."""
+    return rows([(said(text, FACT), clean(said_of(told))) for text, told in texts.items()], indent=2)
 
 
 def _told(says: str, do: str) -> Text:

@@ -23,6 +23,7 @@ from fingerprint.report.phrases import (
     no_suspect,
     ratio,
     remarks,
+    said_of,
     sameness,
     span,
     starts,
@@ -120,6 +121,7 @@ def _suspects(diff: Diff) -> Iterator[str]:
     yield from (f"{line}\n\n{evidence}" for line, evidence in told[:IN_FULL])
     if told[IN_FULL:]:
         yield folded(f"{len(told) - IN_FULL} more suspects", "\n".join(line for line, _ in told[IN_FULL:]))
+    yield "\n".join(f"- {words(it.says)}." for it in diff.said if it.suspect is None)
     if left := diff.unexplained:
         yield words(f"Unexplained {left.says}: {span(left.low, left.high, left.unit)}.")
 
@@ -188,6 +190,7 @@ def _run(document: Mapping[str, Any]) -> Iterator[str]:
     if document["workload"]:
         yield table(("Workload", ""), ((cell(key), words(in_words(it))) for key, it in document["workload"].items()))
     yield "\n".join(f"- {words(it['says'])} {words(it['do'])}" for it in document["findings"])
+    yield "\n".join(f"- {words(f'{text}: {said_of(told)}')}" for text, told in document["said"].items())
     yield "\n".join(f"- {code(fact)} {words(says)}, while it ran" for fact, says in moved_during(document))
     yield "\n".join(f"- {words(text)}" for text in (*document["troubles"], *document["notes"]))
     yield _sections(document)

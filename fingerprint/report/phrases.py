@@ -246,6 +246,12 @@ def policy_line(check: Check) -> tuple[str, int] | None:
     return (clean(found["file"].removeprefix("./")), int(found["line"])) if found else None
 
 
+def said_of(told: Sequence[Mapping[str, Any]]) -> str:
+    """Of a run's document: which known messages a text held."""
+    lines = (f"{it['message']} ({it['lines']} line{'s' * (it['lines'] > 1)}) {it['says']}".strip() for it in told)
+    return "; ".join(lines) or "none of the messages that are known"
+
+
 def measured(metric: Mapping[str, Any]) -> str:
     """Of a run's document: the middle of what was measured, or why nothing was."""
     if not metric["samples"]:

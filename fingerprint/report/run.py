@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import ConsoleRenderable
 
 from fingerprint.report import sections
-from fingerprint.report.findings import finding_rows
+from fingerprint.report.findings import finding_rows, said_rows
 from fingerprint.report.layout import FACT, heading, indented, printed, rows, said
 from fingerprint.report.phrases import measured, moved_during
 from fingerprint.words import in_words, moment, quantities, quantity
@@ -31,7 +31,7 @@ def _parts(document: Mapping[str, Any], facts: str | None) -> Iterator[ConsoleRe
         yield from sections.facts(document["sections"], facts)
         yield from _seen_during(document["samples"], facts)
         return
-    for part in (_metrics, _workload, _findings, _changed_during, _remarks):
+    for part in (_metrics, _workload, _findings, _said, _changed_during, _remarks):
         yield from part(document)
     yield from sections.overview(document["sections"])
 
@@ -67,6 +67,12 @@ def _findings(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
         yield from finding_rows(found[:FINDINGS])
         if found[FINDINGS:]:
             yield indented(f"and {len(found) - FINDINGS} more, all in --format json")
+
+
+def _said(document: Mapping[str, Any]) -> Iterator[ConsoleRenderable]:
+    if document["said"]:
+        yield heading("Said", "known messages; only that they were said is kept")
+        yield from said_rows(document["said"])
 
 
 def _seen_during(samples: Mapping[str, Any], pattern: str) -> Iterator[ConsoleRenderable]:

@@ -22,7 +22,7 @@ from fingerprint.explain.contract import (
     MetricChange,
     MetricVerdict,
 )
-from fingerprint.report.findings import one_sided
+from fingerprint.report.findings import one_sided, said_alone
 from fingerprint.report.layout import FACT, LABEL, heading, indented, printed, rows, said
 from fingerprint.report.phrases import (
     DEVICES,
@@ -66,8 +66,8 @@ _STYLES: dict[MetricVerdict, str] = {
 def render(diff: Diff, *, width: int = 80, color: bool = False) -> str:
     """The whole report, each line at most `width` columns; only a command to copy may be longer."""
     sections = (
-        _headline, _comparable, _metrics, _arithmetic, suspects, one_sided, _held_up, _changed_during, _other_changes,
-        _intended, _seen_during, _own_noise, _ruled_out, _not_known, _blind, _next,
+        _headline, _comparable, _metrics, _arithmetic, suspects, one_sided, said_alone, _held_up, _changed_during,
+        _other_changes, _intended, _seen_during, _own_noise, _ruled_out, _not_known, _blind, _next,
     )  # fmt: skip
     loaded = msgspec.json.decode(msgspec.json.encode(diff), type=Diff)
     return printed((part for section in sections for part in section(loaded)), width=width, color=color)

@@ -9,6 +9,8 @@ from fingerprint.places import place_of
 from fingerprint.runs.borders import grown_between
 from fingerprint.runs.effective import Effective, Standing, assumed_of, resolve
 from fingerprint.runs.run import Run, State, ended
+from fingerprint.said.heard import Heard
+from fingerprint.said.message import Message
 from fingerprint.sections import decoder_of, leaves, published, units
 from fingerprint.snapshot import Key
 from fingerprint.walk import explained
@@ -46,6 +48,7 @@ def document(
             "workload": run.workload,
             "samples": _samples(standing, types),
             "snapshots": run.snapshots,
+            "said": _said(run),
             "troubles": run.troubles,
             "notes": run.notes,
             "findings": tuple(findings),
@@ -53,6 +56,22 @@ def document(
     )
     sections = {str(key): _section(key, it, types) for key, it in standing.sections.items()}
     return {**plain, "sections": sections}
+
+
+def _said(run: Run) -> dict[str, Any]:
+    """By the text that was searched, what each message means included."""
+    if not run.said:
+        return {}
+    from fingerprint.said.catalogue import CATALOGUE
+
+    texts = {f"{source}, the end of it" if text.cut else source: text for source, text in run.said.items()}
+    return {source: [_line(CATALOGUE, *it) for it in text.messages.items()] for source, text in texts.items()}
+
+
+def _line(known: Mapping[str, Message], message: str, heard: Heard) -> dict[str, Any]:
+    """A message of another release means nothing here."""
+    says, source = (known[message].says, known[message].source) if message in known else ("", "")
+    return {"message": message, "lines": heard.lines, "first": heard.first, "says": says, "source": source}
 
 
 def _samples(standing: Effective, types: Types) -> dict[str, Any]:

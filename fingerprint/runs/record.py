@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Union
 import msgspec
 
 from fingerprint.metrics import Metric
+from fingerprint.said.heard import Heard
 from fingerprint.snapshot import Reading
 from probes.kit.facts import Redacted
 
@@ -24,6 +25,10 @@ Ending = Literal[
     "server ended",
     "imported",  # of other tools' dumps: nothing ran
 ]
+
+
+OUTPUT, BOTH_STREAMS = "output", "output and errors"
+"""What a command printed, as the source of a text."""
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="record", omit_defaults=True):
@@ -167,6 +172,17 @@ class Asked(Record, frozen=True, tag="workload"):
     value: Any
 
 
+class Said(Record, frozen=True, tag="said"):
+    """Which known messages stood in a text that the run wrote, by their id. None of them is told, too: it was read.
+
+    source: the file, OUTPUT or BOTH_STREAMS. cut: only the end of it was kept.
+    """
+
+    source: str
+    messages: Mapping[str, Heard] = {}
+    cut: bool = False
+
+
 class Trouble(Record, frozen=True, tag="trouble"):
     """What went wrong in fingerprint itself; the command went on."""
 
@@ -201,5 +217,5 @@ class Closed(Record, frozen=True, tag="closed"):
 
 
 AnyRecord = Union[
-    Opened, Snapped, Passed, Process, Renamed, Sampled, Measured, Asked, Trouble, Noted, Marked, Closed
+    Opened, Snapped, Passed, Process, Renamed, Sampled, Measured, Asked, Said, Trouble, Noted, Marked, Closed
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from fingerprint.runs.record import (
     Passed,
     Process,
     Renamed,
+    Said,
     Sampled,
     Snapped,
     Trouble,
@@ -35,6 +36,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     processes  the last complete reading of each section of the run's tree
     samples    the last record, which holds all
     metrics    by name, the last of each
+    said       by the text that was searched, the last of each; none where nobody read any
     """
 
     id: str
@@ -49,6 +51,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     good: bool
     closed: Closed | None
+    said: Mapping[str, Said] = {}
 
     @property
     def label(self) -> str:
@@ -89,6 +92,7 @@ def fold(run_id: str, records: Iterable[AnyRecord]) -> Run:
         notes=tuple(record.text for record in _all(found, Noted)),
         good=any(record.good for record in _all(found, Marked)[-1:]),
         closed=_last(_all(found, Closed)),
+        said={record.source: record for record in _all(found, Said)},
     )
 
 

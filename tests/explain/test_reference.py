@@ -14,7 +14,7 @@ HEADINGS = (
     "Theme Sees Moves Reaches Why Binds Explains Confirm Restore".split(),
     ["Beside it", "Incidents", "Sources"],
 )
-WHERE_THERE_IS_ANY = ("Shows in", "Between")
+WHERE_THERE_IS_ANY = ("Shows in", "Told by", "Between")
 
 
 def parts(text: str) -> dict[str, str]:
@@ -27,7 +27,8 @@ def parts(text: str) -> dict[str, str]:
 def test_a_rule_is_told_whole_under_fixed_headings(one: Rule) -> None:
     told = parts(explain(one.name))
     assert [title for title in told if title not in WHERE_THERE_IS_ANY] == [t for titles in HEADINGS for t in titles]
-    assert ("Shows in" in told, "Between" in told) == (bool(one.shows), one.between)
+    assert ("Shows in" in told, "Told by" in told) == (bool(one.shows), bool(one.told_by))
+    assert ("Between" in told) is one.between
     assert all(sign.facts in told["Shows in"] for sign in one.shows)
     assert told["Sees"].splitlines() == list(one.sees)
     assert [line.partition(" (")[0] for line in told["Reaches"].splitlines()] == list(phases_of(one))

@@ -34,6 +34,7 @@ from fingerprint.explain.contract import (
     Unknown,
 )
 from fingerprint.findings import Finding
+from fingerprint.said.alone import Said
 
 HUNG = "hung since 21:04:12"
 FEW = "A: gpu busy in 39 of 41 samples; B: gpu busy in 2 of 40 samples"
@@ -87,6 +88,15 @@ def one_sided(side: Any, rule: Any, about: str, suspect: int | None) -> OneSided
     return OneSided(side=side, finding=finding, suspect=suspect)
 
 
+def said(message: str, suspect: int | None = None, **more: Any) -> Said:
+    empty: dict[str, Any] = {
+        "side": "b", "names": "resource", "lines": 8, "starts": (2, 2), "facts": ("container/*/shm_size",),
+        "says": f"run-B alone said {message} (8 lines in 2 of 2 starts): NCCL could not make a segment in /dev/shm",
+        "source": "https://example.org/issues/1",
+    }  # fmt: skip
+    return Said(**{"message": message, "suspect": suspect} | empty | more)
+
+
 def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
     empty: dict[str, Any] = {
         "kind": "config", "verdict": "changed", "unit": "", "on": "", "values": {}, "follows": None, "suspect": None,
@@ -98,9 +108,8 @@ def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
 def diff(headline: str, **more: Any) -> Diff:
     empty: dict[str, Any] = {
         "a": side("run-A"), "b": side("run-B"), "comparable": comparable(), "pairing": (), "metrics": (), "canary": (),
-        "arithmetic": None, "suspects": (), "findings": (), "held_up": (), "unexplained": None,
-        "changes": (), "during": (),
-        "own_noise": None, "intended": (),
+        "arithmetic": None, "suspects": (), "findings": (), "said": (), "held_up": (), "unexplained": None,
+        "changes": (), "during": (), "own_noise": None, "intended": (),
         "ruled_out": RuledOut(count=1912, groups=(
             Group(title="kernel", facts=1290, devices=0, themes=("release", "scheduler"),
                   says="1290 equal, release and scheduler included"),
@@ -174,6 +183,7 @@ EVERYTHING = diff(
         one_sided("a", "library-mapped-twice", "libnccl", suspect=None),
         one_sided("b", "package-deprecated", "pynvml", suspect=1),
     ),
+    said=(said("cuda-ecc-error", suspect=1), said("nccl-shm-segment")),
     suspects=(
         suspect(
             1, "gpu/*/power_limit", 600, 450, unit="W", on="8/8", likelihood="likely", score=0.83,

@@ -22,7 +22,7 @@ HOSTILE = (
 )  # fmt: skip
 FIXED = frozenset({
     "schema", "verdict", "better", "likelihood", "kind", "side", "rule", "gap", "outcome", "state", "how", "$", "code",
-    "bracket_by",
+    "bracket_by", "names",
 })  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def hostile_document(text: str) -> Mapping[str, Any]:
         "ended": text, "good": True, "workload": {text: text}, "troubles": [text], "notes": [text],
         "metrics": {text: {"samples": [1.0, 2.0], "unit": text}, "none": {"samples": [], "gap": text}},
         "findings": [{"about": text, "says": text, "do": text}],
+        "said": {text: [{"message": text, "lines": 2, "first": 1, "says": text, "source": text}], f"{text} ": []},
         "sections": {
             "kernel": {**section, "facts": facts},
             "gpu": {**section, "facts": {"$": "map", "items": {key: gpu, "other": gpu}}},

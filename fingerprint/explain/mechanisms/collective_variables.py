@@ -91,6 +91,7 @@ RULES: tuple[Rule, ...] = (
         between=True,
         breaks="often",
         usual=(1.1, 18.0),
+        told_by=("nccl-net-socket", "nccl-no-adapter", "rdma-timeout"),
         why="Which adapters carry the traffic between hosts, and whether straight from the GPU's memory. What NCCL "
         "does not find it replaces by TCP without a word: 50 ms became 370. Launchers copy one host's list to all.",
         confirm="NCCL_DEBUG=INFO: the NET/ lines and channels of both states, on each node",

@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
         phases=("prefill", "decode step", "verify step", "any work"),
         usual=(1.03, 1.7),
         beside=("libraries/*/packages/triton/version", "gpu/*/name"),
+        told_by=("experts-untuned", "experts-tuned-for-another", "blocks-untuned"),
         why="vLLM and SGLang take block sizes and warps of the expert kernels from a file named after experts, size "
         "and GPU, SGLang for each release of Triton as well. Where it is missing they go on with general ones, and a "
         "line of the log says so.",

@@ -66,6 +66,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 45.0),
         beside=("container/*/namespaces",),
+        told_by=("nccl-shm-full", "nccl-shm-segment", "shared-memory-full", "no-space-left", "worker-shared-memory"),
         why="NCCL, data loaders and message queues between workers put their buffers into /dev/shm: too small is a bus "
         "error, a hang or copies through sockets. Docker gives 64 MiB.",
         confirm="df /dev/shm inside during the run; --shm-size=16g or --ipc=host",
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
         moves=("page placement", "cpu time", "network", "availability"),
         breaks="often",
         beside=("process/*/limits/memlock", "process/*/seccomp"),
+        told_by=("memory-policy-denied",),
         why="Without sys_nice mbind, set_mempolicy of others and real-time scheduling are refused, without ipc_lock "
         "locked memory ends at its limit, without sys_ptrace peers cannot map each other's memory. Most programs say "
         "so once and go on.",
@@ -103,6 +105,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu compute", "collective", "network", "availability"),
         breaks="often",
         beside=("process/*/env/NVIDIA_VISIBLE_DEVICES", "mapped/*/devices"),
+        told_by=("cuda-no-device", "nccl-net-socket", "nccl-no-adapter", "no-gpu-used"),
         why="What is in the container's /dev is what can be used at all: other GPUs, no NVSwitch or IMEX channel, no "
         "InfiniBand and thus sockets.",
         confirm="ls /dev/nvidia* /dev/infiniband inside; --gpus and --device as in the other run",
@@ -137,6 +140,7 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         breaks="often",
         beside=("process/*/cgroup/pids_max",),
+        told_by=("threads-refused",),
         why="A thread or process was not started because the control group had as many as it may: pools run with fewer "
         "threads, or the program ends.",
         confirm="--pids-limit=-1; `Resource temporarily unavailable` in the log",

@@ -136,6 +136,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         binds=(Condition(facts="usage/main/threads", sign="reached", says="the run has as many threads as it may"),),
         breaks="often",
+        told_by=("threads-refused",),
         why="A pool that may start no more threads works with fewer, or the process ends.",
         confirm="pids.events of the cgroup: `max` counts the starts that were refused",
         sources=(_CGROUP, "https://man7.org/linux/man-pages/man2/getrlimit.2.html"),
@@ -283,6 +284,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.05, 2.0),
         beside=("cpu/mitigations/*", "kernel/release"),
+        told_by=("memory-policy-denied",),
         why="A filter runs at every system call and may switch mitigations on for the task: interpreted code in a "
         "container took 2x under the default profile of 2021. A profile older than the container's libc refuses calls "
         "that this one makes (clone3, from glibc 2.34 on): no thread can be started.",

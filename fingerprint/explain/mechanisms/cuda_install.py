@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.0, 1.4),
         beside=("driver/module/version", "mapped/*/libraries/libcuda.so.1/path"),
+        told_by=("cuda-driver-combination", "cuda-compatibility-refused"),
         why="A process that finds a newer libcuda first has another compiler and launch path than those beside it, on "
         "the same kernel module; on GPUs or modules that it does not serve, CUDA does not start (error 803, 804).",
         confirm="grep libcuda /proc/PID/maps in both runs; start without .../compat in LD_LIBRARY_PATH",

@@ -21,6 +21,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 5.0),
         beside=("gpu/*/pcie/numa_node",),
+        told_by=("cuda-no-device", "cuda-invalid-ordinal", "no-gpu-used"),
         why="The work runs on other GPUs, or in another order: other links between neighbours, another socket, a model "
         "that is faster or already busy. The default order is `fastest first`, and launchers rewrite the list.",
         confirm="Name the GPUs by UUID in both runs; compare the environment of parent and worker",
@@ -187,6 +188,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu memory", "launch latency"),
         breaks="often",
         usual=(1.02, 1.5),
+        told_by=("gpu-memory-full",),
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
         confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",

@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 7.0),
         beside=("driver/module/flavour", "gpu/*/gsp/mode_current", "gpu/*/memory/reserved"),
+        told_by=("cuda-driver-too-old", "ptx-too-new"),
         why="With the driver come the compiler of PTX, the control of clocks, the firmware and what is reserved of "
         "memory: of what was reported the median is 1.5x. It also resets limits, locks and counters, as any reload.",
         confirm="install the other version (same engine, same container), reboot, set limits again, and repeat",
@@ -122,6 +123,7 @@ RULES: tuple[Rule, ...] = (
         shows=(OTHER_GPUS,),
         breaks="seldom",
         beside=("gpu/*/runtime_status", "kernel/suspends"),
+        told_by=("cuda-unknown-error",),
         why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
         "is loaded again; a GPU that may sleep takes seconds to wake.",
         confirm="suspend and resume once, then nvidia-smi and a CUDA program; set the option back and repeat",
@@ -158,6 +160,7 @@ RULES: tuple[Rule, ...] = (
         shows=(OTHER_GPUS,),
         breaks="often",
         beside=("driver/next_load/blacklist",),
+        told_by=("cuda-no-device",),
         why="A GPU that nouveau or vfio-pci took, or that the driver was told to leave alone, is not there for CUDA.",
         confirm="lspci -nnk -d 10de: (kernel driver in use); bind it to nvidia and repeat",
         sources=("https://docs.kernel.org/driver-api/vfio.html",),
@@ -169,6 +172,7 @@ RULES: tuple[Rule, ...] = (
         best=("true",),
         breaks="often",
         beside=("driver/module/version",),
+        told_by=("cuda-driver-combination", "driver-library-mismatch"),
         why="An upgrade replaces the libraries at once and the module only at a reboot: between the two new processes "
         "find no driver (and engines fall back to the CPU), while old ones run on.",
         confirm="nvidia-smi; compare /proc/driver/nvidia/version with the name behind libcuda.so.1; reboot",
@@ -220,6 +224,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 4.0),
         beside=("gpu/*/fabric/state", "driver/module/version"),
+        told_by=("cuda-system-not-ready", "nccl-no-switch-reduction"),
         why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
         "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "
         "days.",
@@ -245,6 +250,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "gpu/*/fabric/state"),
+        told_by=("cuda-system-not-ready",),
         why="Its version must be the driver's, and its settings decide whether work goes on with fewer links where one "
         "is missing, or not at all.",
         confirm="nv-fabricmanager --version beside /proc/driver/nvidia/version; fabricmanager.cfg of both",
@@ -258,6 +264,7 @@ RULES: tuple[Rule, ...] = (
         between=True,
         breaks="often",
         beside=("gpu/*/fabric/cluster_uuid",),
+        told_by=("nccl-no-switch-reduction",),
         why="It exports memory between the hosts of one NVLink domain: without it, ranks on other hosts are reached "
         "over the network, or a communicator that counts on it fails.",
         confirm="nvidia-imex-ctl -N on each host; NCCL_DEBUG=INFO for the transport that was chosen",

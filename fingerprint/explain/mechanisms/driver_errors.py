@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         breaks="often",
         beside=("gpu/*/health/remapped_rows/pending", "gpu/*/health/recovery_action"),
+        told_by=("cuda-ecc-error",),
         why="The GPU's memory had errors, rows were replaced or could not be: programs that met them were ended.",
         confirm="nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU, or leave it out, and repeat",
         confirmed=1,
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         breaks="often",
         beside=("gpu/*/pcie/link_gen_current", "gpu/*/inferred/clock_lock"),
+        told_by=("gpu-lost",),
         why="The GPU no longer answers on the bus: its supply, heat, the riser or the link's signal. On one laptop a "
         "lock of the memory clock ended it, on another link a lower generation did.",
         confirm="dmesg for Xid 79; reseat the board, another supply cable, a lower PCIe generation",

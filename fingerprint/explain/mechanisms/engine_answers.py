@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         phases=_STEPS,
         beside=("gpu/*/memory/used", "engine/*/arguments/--mem-fraction-static"),
+        told_by=("requests-preempted",),
         why="The cache is what the memory left at the start is enough for: a neighbour that held some of it then makes "
         "it smaller for as long as the server lives. Below what the load needs, requests are preempted and computed "
         "again.",
@@ -86,6 +87,7 @@ RULES: tuple[Rule, ...] = (
         phases=("decode step", "verify step", "any work"),
         usual=(1.1, 3.0),
         beside=("engine/*/arguments/--disable-cuda-graph",),
+        told_by=("without-graphs",),
         why="A batch beyond the largest size is launched kernel by kernel, one between two is padded to the next. "
         "Without graphs hundreds of launches a step are the host's work.",
         confirm="The engine's log says `cuda graph: False` of steps without; ask for the other run's sizes",

@@ -19,6 +19,7 @@ RULES: tuple[Rule, ...] = (
         moves=("launch latency", "kernel choice", "gpu memory"),
         breaks="seldom",
         usual=(1.2, 6.0),
+        told_by=("without-graphs",),
         why="A step that is one graph costs one launch, one without hundreds, and each graph holds memory. Both signs "
         "are on record for one variable: 1.6x faster on one machine, a first token several times later on another.",
         confirm="The engine's log tells which graphs were captured; unset it; trace one decode and one verify step",
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
         moves=("kernel choice",),
         breaks="seldom",
         usual=(1.1, 5.0),
+        told_by=("without-flash-attention",),
         why="Another kernel for attention, and with FlashInfer for sampling and experts too; where the installed "
         "version no longer reads the name, the default.",
         confirm="The engine's log names the backend that was taken; grep the name in the installed package",

@@ -66,6 +66,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu memory",),
         way="more helps",
         breaks="often",
+        told_by=("gpu-memory-full",),
         why="What weights and the key-value cache must fit in; with less the cache is smaller, or the model does not "
         "load.",
         confirm="compare the cache's size in the server's log",
@@ -122,6 +123,7 @@ RULES: tuple[Rule, ...] = (
         moves=("availability",),
         shows=(OTHER_GPUS,),
         breaks="often",
+        told_by=("cuda-device-busy",),
         why="In an exclusive mode a second process gets no context, and in `prohibited` none does: workers fail, or "
         "fall back to another GPU or the CPU. A reboot puts it back to the default.",
         confirm="nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi -c DEFAULT",
@@ -143,6 +145,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.05, 3.0),
         beside=("gpu/*/compute_mode",),
+        told_by=("cuda-device-busy",),
         why="Under MPS processes share one context and run kernels at the same time instead of in turns; a limit of "
         "active threads takes multiprocessors away, and a client that dies can take the others with it.",
         confirm="stop the daemon (echo quit | nvidia-cuda-mps-control), or unset the CUDA_MPS_ variables, and repeat",

@@ -163,6 +163,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.05, 4.0),
         beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
+        told_by=("nccl-nvlink-without-peers", "all-reduce-over-pcie"),
         why="Bandwidth between GPUs goes with the links that are up: 4 of 6 made it a third less. Without any it goes "
         "over PCIe, and 6 h of work took 24.",
         confirm="nvidia-smi nvlink --status; nvidia-smi topo -m; all_reduce_perf (nccl-tests) on both",
@@ -215,6 +216,7 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         breaks="seldom",
         beside=("gpu/*/nvlink/active", "gpu/*/fabric/health/summary"),
+        told_by=("cuda-nvlink-error",),
         why="Damaged flits are sent again and links are trained anew while everybody waits: a collective goes at the "
         "pace of its slowest link.",
         confirm="nvidia-smi nvlink -e before and after; leave this GPU out; SXids of the switch in dmesg",
@@ -239,6 +241,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "driver/daemons/nvidia-fabricmanager/running"),
+        told_by=("nccl-nvlink-without-peers", "nccl-no-switch-reduction"),
         why="On boards with NVSwitch a GPU must have joined the fabric: before that CUDA does not start (error 802), "
         "or peers are reached over PCIe.",
         confirm="nvidia-smi -q (Fabric: State, Status); journalctl -u nvidia-fabricmanager",
@@ -287,6 +290,7 @@ RULES: tuple[Rule, ...] = (
             "pcie/iommu/mode",
             "pcie/bridges/*/acs_control",
         ),
+        told_by=("peer-access-refused", "nccl-without-peers", "all-reduce-without-peers"),
         why="Without peer access all-reduce is copied through host memory: 288 tok/s became 223, 66 became 50. IOMMU, "
         "ACS, MIG and the driver's build take it away. Work that exchanges little gains nothing by it: 150 and 150 "
         "tok/s.",
@@ -314,6 +318,7 @@ RULES: tuple[Rule, ...] = (
             "pcie/iommu/mode",
             "pcie/bridges/*/acs_control",
         ),
+        told_by=("peer-access-refused", "nccl-nvlink-without-peers", "nccl-without-peers", "all-reduce-without-peers"),
         why="What the driver allows an IOMMU or ACS may still turn into another address: copies come out wrong, and a "
         "collective waits for good. Where it is not allowed, host memory is the way, slower and sound.",
         confirm="NCCL_P2P_DISABLE=1: a run that then comes to its end tells it; simpleP2P of the CUDA samples",
@@ -331,6 +336,7 @@ RULES: tuple[Rule, ...] = (
         binds=(*CROSSED, *REROUTED),
         usual=(1.2, 4.0),
         beside=("gpu/*/nvlink/active",),
+        told_by=("all-reduce-over-pcie",),
         why="Whether this pair is joined by NVLink or by PCIe: PHB in its place made 6 h of work take 24.",
         confirm="nvidia-smi topo -m and topo -p2p n on both",
         confirmed=1,

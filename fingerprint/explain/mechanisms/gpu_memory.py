@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 7.0),
         beside=("gpu/*/ecc/mode_current", "gpu/*/virtualization/mode", "gpu/*/memory/reserved"),
+        told_by=("gpu-memory-full", "no-cache-blocks", "cache-below-context"),
         why="The key-value cache gets what weights leave: a cache that is too small preempts requests (13 to 2 tok/s) "
         "or spills to the host (3.2x). What is larger than needed moves nothing.",
         confirm="compare the cache's size in the server's log; set it to the smaller of the two on both",
@@ -69,6 +70,7 @@ RULES: tuple[Rule, ...] = (
         way="less helps",
         breaks="often",
         beside=("gpu/*/health/recovery_action", "gpu/*/health/remapped_rows/pending"),
+        told_by=("cuda-ecc-error",),
         why="The processes that meet one are ended, and the page is taken out of use: whatever was being done is "
         "started again, or runs on fewer GPUs. One node's errors failed a whole job.",
         confirm="nvidia-smi -q -d ECC; dmesg for Xid 48, 63, 64, 94 and 95; leave this GPU out and repeat",
@@ -103,6 +105,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu memory", "availability"),
         breaks="often",
         beside=("gpu/*/health/recovery_action",),
+        told_by=("cuda-ecc-error",),
         why="Until the next reset a bad row's pages are kept out of use, so that work goes on in a little less "
         "memory; the errors that led there ended processes. Rows already replaced cost nothing that anybody measured.",
         confirm="reset the GPU while nothing runs on it (nvidia-smi -r) and repeat; a failure is a board to be "

@@ -22,6 +22,7 @@ RULES: tuple[Rule, ...] = (
         ),
         breaks="seldom",
         usual=(1.2, 5.0),
+        told_by=("cuda-no-kernel-image", "without-flash-attention", "weights-only-fp8", "kernel-too-large"),
         why="Another product has other clocks, limits, memory and links, and libraries choose other kernels and tuned "
         "settings by its name: NVL, PCIe and SXM of one name count as others. A changed device order does this unseen.",
         confirm="run both on the same GPU, chosen by its UUID (CUDA_VISIBLE_DEVICES=GPU-...)",
@@ -89,6 +90,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 10.0),
         beside=("driver/gpus_bound_elsewhere",),
+        told_by=("cuda-no-device", "cuda-invalid-ordinal", "gpu-lost", "no-gpu-used"),
         why="A GPU fell off the bus, is bound to another driver, or was not given to this container: the rest does its "
         "work, with less memory, or nothing starts.",
         confirm="nvidia-smi -L and lspci -d 10de: on both; dmesg for `fallen off the bus`",

@@ -110,6 +110,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
                `memory use` is always reached by what moves memory
     binds      of several, one is enough; empty: always
     shows      what it shows in where it does harm; that none of it was seen says nothing
+    told_by    messages of programs (`fingerprint/said`) by which it shows; that none was printed says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
     over_pcie  what of it goes over PCIe: `between GPUs` all that counts, `all` copies between host and GPU as well
     members    areas that tell what the value stands for: an image's packages. Where these were read in both runs, they
@@ -141,6 +142,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
+    told_by: tuple[str, ...] = ()
     between: bool = False
     over_pcie: Literal["", "between GPUs", "all"] = ""
     members: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 6.7),
         beside=("gpu/*/memory/total", "memory/total"),
+        told_by=("gpu-memory-full",),
         why="What is not on the GPU is computed by the CPU, at the speed of the host's memory: 6.7x with layers left "
         "out by mistake. One layer more than fits, and the rest is moved for each token.",
         confirm="The log's line of layers that were offloaded, and the sizes of the buffers, in both runs",

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
         ),
         breaks="often",
         usual=(1.2, 20.0),
+        told_by=("worker-killed", "host-memory-refused"),
         why="At its limit a group reclaims its own page cache, mapped weights included, then swaps, then is killed.",
         confirm="memory.events of the cgroup before and after the run; raise memory.max",
         confirmed=1,
@@ -72,6 +73,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 20.0),
         beside=("process/*/cgroup/memory_max", "process/*/cgroup/memory_high"),
+        told_by=("worker-killed",),
         why="The run's group came to a limit of its memory more than in the other run: it reclaimed, was slowed down "
         "or lost a process.",
         confirm="Raise memory.max and memory.high; the counters must stand still",
@@ -87,6 +89,7 @@ RULES: tuple[Rule, ...] = (
         ),
         breaks="seldom",
         usual=(1.2, 20.0),
+        told_by=("worker-killed",),
         why="Whether a group that is full slows down by swapping or loses a process.",
         confirm="memory.swap.current during the run; write 0 and see whether it is killed",
         sources=(_CGROUP,),
@@ -104,6 +107,7 @@ RULES: tuple[Rule, ...] = (
         ),
         breaks="often",
         usual=(1.1, 20.0),
+        told_by=("worker-killed", "host-memory-refused"),
         why="A failed module, a smaller guest or a crash kernel leaves less for weights in the page cache; where "
         "nothing was reclaimed it means nothing.",
         confirm="memory/vmstat counters of reclaim during the run; dmidecode -t memory for the modules",
@@ -256,6 +260,7 @@ RULES: tuple[Rule, ...] = (
         phases=("start-up", "any work"),
         breaks="often",
         beside=("memory/total", "memory/swap_total"),
+        told_by=("host-memory-refused",),
         why="Strict accounting refuses what is only reserved: address space of CUDA and of allocators, and the fork of "
         "a process that holds much. What is refused fails or takes another way.",
         confirm="Committed_AS against CommitLimit in /proc/meminfo during the run",
@@ -267,6 +272,7 @@ RULES: tuple[Rule, ...] = (
         moves=("availability", "gpu memory"),
         way="more helps",
         breaks="often",
+        told_by=("host-memory-refused",),
         why="An allocator that may make no more mappings fails or gives up its expandable segments. How many a process "
         "has is counted in no fact.",
         confirm="wc -l /proc/PID/maps of the server during the run, against the value",

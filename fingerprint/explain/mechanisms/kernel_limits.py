@@ -20,6 +20,7 @@ RULES = (
             ),
         ),
         breaks="often",
+        told_by=("open-files-of-the-host",),
         why="Above it nobody on the host opens a file or accepts a connection: servers refuse clients (ENFILE).",
         confirm="`cat /proc/sys/fs/file-nr` during the run: the first number against the third.",
         sources=(FS,),
@@ -127,6 +128,7 @@ RULES = (
         ),
         breaks="often",
         beside=("process/*/cgroup/pids_max", "process/*/limits/*"),
+        told_by=("threads-refused",),
         why="Above it no worker and no pool starts (EAGAIN). 32,768 on small hosts: leaked workers and pools of "
         "hundreds of threads for each GPU get there.",
         confirm="`ls -d /proc/[0-9]*/task/* | wc -l` during the run.",

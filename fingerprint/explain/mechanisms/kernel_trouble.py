@@ -65,6 +65,7 @@ RULES = (
         moves=("availability", "sm clock", "memory clock", "pcie link", "cpu clock"),
         breaks="seldom",
         usual=(1.2, 20.0),
+        told_by=("cuda-unknown-error",),
         why="Devices that came back from sleep may be in another power state, on a slower link, or without what they "
         "held: CUDA that cannot be initialised until nvidia_uvm is loaded again is on record, as are engines that fell "
         "back to the CPU.",

@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.05, 4.0),
         beside=("libraries/*/packages/nvidia-cudnn-cu*/version", "driver/module/version"),
+        told_by=("cuda-no-kernel-image", "symbol-missing", "torch-without-cuda"),
         why="The framework chooses kernels and brings along the compiler and the libraries that they come from: a "
         "default of TF32 changed, a convolution left cuDNN (4x). The part of the version behind `+` names the CUDA it "
         "was built for, which alone made 37.9 into 47.7.",
@@ -55,6 +56,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.05, 3.0),
         beside=("libraries/*/packages/torch/version", "driver/module/version"),
+        told_by=("ptx-too-new", "experts-tuned-for-another", "kernel-too-large"),
         why="It compiles the engines' kernels of experts, attention and quantised weights anew in each release: one of "
         "them came out worse under 3.6 (707 to 390 tok/s), another took a single warp for small batches. It comes "
         "along with torch, and the files in which engines keep what they tuned are of one release of it.",
@@ -143,6 +145,7 @@ RULES: tuple[Rule, ...] = (
         phases=_STEPS,
         breaks="often",
         usual=(1.02, 1.5),
+        told_by=("sampling-without-flashinfer", "without-flash-attention", "symbol-missing"),
         why="The kernels of attention and sampling themselves. A release takes other tiles and other paths for a "
         "device; where it is missing, the engine falls back to another backend, and its log is all that says so.",
         confirm=f"{_SWAP}; the engine's log names the backend",

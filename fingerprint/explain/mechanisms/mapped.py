@@ -63,6 +63,7 @@ RULES: tuple[Rule, ...] = (
         moves=("launch latency", "kernel choice", "gpu initialisation", "code", "availability"),
         breaks="often",
         beside=("driver/module/version",),
+        told_by=("cuda-driver-combination", "cuda-compatibility-refused"),
         why="The driver's half in user space launches every kernel and compiles PTX. A compatibility package in an "
         "image (cuda-compat) or a stale mount puts another one before that of the host.",
         confirm="Start with LD_LIBRARY_PATH without .../compat; compare with the version of /proc/driver/nvidia",
@@ -73,6 +74,7 @@ RULES: tuple[Rule, ...] = (
         sees=files("libcudart* libnvrtc* libnvJitLink* libcupti* libcufile*"),
         moves=("launch latency", "kernel choice", "gpu initialisation", "code", "availability"),
         breaks="often",
+        told_by=("cuda-driver-too-old",),
         why="Two CUDA releases differ in launch paths, lazy loading and in the code that the run-time compiler makes; "
         "a program that finds none of its own release ran on the CPU and looked like one with low clocks.",
         confirm="CUDA_MODULE_LOADING alike in both; then swap the nvidia-cuda-* wheels alone",
@@ -182,6 +184,7 @@ RULES: tuple[Rule, ...] = (
         sees=("mapped/*/libraries", "mapped/*/libraries/*"),
         moves=("code", "kernel choice"),
         beside=("process/*/env/LD_LIBRARY_PATH",),
+        told_by=("library-missing",),
         why="A library that one process has and the other lacks: a backend was not found, a plugin was, or something "
         "else was imported.",
         confirm="LD_DEBUG=files for the start, or `python -v`: who asked for it",

@@ -44,6 +44,7 @@ RULES = (
         breaks="often",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
+        told_by=("nccl-no-direct-rdma",),
         why="Without a peer memory module (or dma-buf) the network card cannot reach GPU memory, and transfers between "
         "hosts go through the host's, silently: 180 against 10 GB/s. The module on one of two nodes is not enough, and "
         "modprobe does not outlast a boot. gdrdrv does the same for small copies by the CPU.",
@@ -74,6 +75,7 @@ RULES = (
         breaks="often",
         usual=(1.05, 7.0),
         beside=("driver/module/version", "kernel/release"),
+        told_by=("cuda-init-failed",),
         why="The GPU's driver: another build under the same version string has opened peer access between GPUs, 125 "
         "against 114 tok/s.",
         confirm="`modinfo -F srcversion nvidia` against /sys/module/nvidia/srcversion; load the other run's module.",
@@ -89,6 +91,7 @@ RULES = (
         breaks="often",
         usual=(1.02, 1.5),
         beside=("driver/module/version",),
+        told_by=("cuda-unknown-error", "cuda-init-failed"),
         why="What the GPU's driver was loaded with: firmware, idling, heterogeneous memory, mode setting.",
         confirm="Load the module with the other run's parameters: /sys/module/NAME/parameters, modprobe.d",
         confirmed=1,

@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.02, 5.5),
         beside=("process/*/env/PYTHONPATH", "process/*/env/LD_LIBRARY_PATH"),
+        told_by=("library-too-old", "module-missing"),
         why="Every package that is imported comes from it: what was upgraded is often not what moved the number, but "
         "something that came along (Triton, NCCL, cuDNN, FlashInfer).",
         confirm="pip freeze of both, then swap one package at a time",
@@ -127,6 +128,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 10.0),
         between=True,
+        told_by=("register-memory-failed", "locked-memory-limit", "lock-refused"),
         why="Memory that may not be pinned cannot be registered for RDMA or locked against swap: transports fail or "
         "fall back to copies. The kernel counts no refusals.",
         confirm="prlimit --memlock=unlimited for the start; VmPin and VmLck in /proc/PID/status",
@@ -140,6 +142,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         phases=("completion",),
         breaks="often",
+        told_by=("open-files", "descriptors-not-passed"),
         why="A descriptor a connection, a mapped weight file, a shared-memory segment: loaders of many workers ended "
         "with `Too many open files`.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",
@@ -157,6 +160,7 @@ RULES: tuple[Rule, ...] = (
         mostly=True,
         phases=("start-up", "host latency", "any work"),
         usual=(1.05, 20.0),
+        told_by=("open-files",),
         why="A client of a thousand requests at once completed a tenth of them under 1024 descriptors. With many "
         "millions, programs that close all they might have open spend seconds on each start of a child.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",

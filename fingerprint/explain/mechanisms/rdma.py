@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.1, 18.0),
         beside=("process/*/env/NCCL_IB_HCA",),
+        told_by=("nccl-net-socket", "nccl-no-adapter"),
         why="NCCL passes over a port that is not active, without a word at its usual level: its traffic goes by the "
         "other ports, from GPUs that are far from them, or by TCP if none is left.",
         confirm="ibstat; NCCL_DEBUG=INFO lists the adapters that it took behind NET/IB",
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
         between=True,
         breaks="often",
         beside=("process/*/env/NCCL_IB_GID_INDEX", "process/*/env/NCCL_IB_PKEY"),
+        told_by=("rdma-timeout",),
         why="NCCL_IB_GID_INDEX counts in this table, which an address or a VLAN that came or went renumbers: the index "
         "then means RoCE v1, another network, or nothing, and connections fail or are not routed.",
         confirm="show_gids, or /sys/class/infiniband/*/ports/*/gid_attrs/types on all hosts; unset the index",
@@ -152,6 +154,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
+        told_by=("nccl-no-direct-rdma",),
         why="Either a module registers GPU memory with the verbs, or kernel and open driver pass it as dma-buf; with "
         "neither, each byte to another host is copied through the host's memory: 180 against 10 GB/s.",
         confirm="NCCL_DEBUG=INFO: `via NET/IB/0/GDRDMA`; ls /sys/kernel/mm/memory_peers; on every host of the job",
@@ -181,6 +184,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.5, 7.4),
         beside=("nccl/*/log/network",),
+        told_by=("nccl-net-socket", "nccl-no-adapter"),
         why="Without /dev/infiniband/uverbs* a container has adapters in sysfs and no way to use them: NCCL takes TCP, "
         "and an all-reduce of 1 GB went from 50 to 370 ms.",
         confirm="`docker run --device /dev/infiniband`; ibv_devinfo in the container; NCCL_NET=IB, which "

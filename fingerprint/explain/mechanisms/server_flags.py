@@ -49,6 +49,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu memory bandwidth", "gpu compute", "kernel choice", "gpu memory", "accept length"),
         phases=(*_STEPS, "accept length"),
         breaks="often",
+        told_by=("weights-only-fp8",),
         why="How many bytes a weight has, and which tensor cores multiply it: decoding reads all active weights for "
         "each token, so half the bytes are up to twice the speed, where the GPU has kernels for the format.",
         confirm="The engine's log names format and kernel at the start; the size of the weights on the GPU in both",
@@ -69,6 +70,7 @@ RULES: tuple[Rule, ...] = (
         phases=(*_STEPS, "transfer"),
         breaks="often",
         beside=("gpu/*/nvlink/active", "gpu/*/peers/*/p2p_read", "gpu/*/pcie/numa_node"),
+        told_by=("cuda-invalid-ordinal", "all-reduce-over-pcie", "all-reduce-ranks"),
         why="How many GPUs share a layer, a batch or the experts: each does less, and they exchange more, twice a "
         "layer. Over PCIe more GPUs can be slower than fewer; which ones they are decides the way between them.",
         confirm="nvidia-smi during the run tells which GPUs work; start with the other run's sizes",
@@ -123,6 +125,7 @@ RULES: tuple[Rule, ...] = (
         moves=("workload", "kernel choice", "gpu memory"),
         phases=(*_STEPS, "host latency"),
         usual=(1.05, 3.0),
+        told_by=("requests-preempted",),
         why="How many requests and tokens go into one step: larger batches are more tokens a second for everybody and "
         "a longer step for each, and requests wait where it is small.",
         confirm="Running and waiting requests in the engine's metrics in both runs; the same with one request",
@@ -162,6 +165,7 @@ RULES: tuple[Rule, ...] = (
         phases=_STEPS,
         usual=(1.2, 6.0),
         beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
+        told_by=("without-graphs",),
         why="A captured step is one launch, an eager one hundreds, each of them work for a CPU: 46 to 11 tok/s without "
         "graphs, 1.2 to 6x on record. The start is shorter, and the cache has the memory of the graphs; one machine "
         "was faster without.",
@@ -184,6 +188,7 @@ RULES: tuple[Rule, ...] = (
         phases=_STEPS,
         usual=(1.2, 6.0),
         beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
+        told_by=("without-graphs",),
         why="A captured step is one launch, an eager one hundreds, each of them work for a CPU: 1.2 to 6x on record. "
         "Only batch sizes that were captured have one, and verification may have none.",
         confirm="The log tells which sizes were captured; trace one decode and one verify step in both runs",
@@ -222,6 +227,7 @@ RULES: tuple[Rule, ...] = (
         phases=_STEPS,
         breaks="seldom",
         usual=(1.05, 15.0),
+        told_by=("without-flash-attention",),
         why="Which library computes attention and sampling, perhaps another one for prefill, decode and verification. "
         "It may bring no graph, no format or no shape that the model needs, and then another one is taken. 1.1x "
         "between two good ones, 15x to the framework's own.",
@@ -284,6 +290,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.02, 6.7),
         beside=("gpu/*/memory/total",),
+        told_by=("gpu-memory-full", "no-cache-blocks", "cache-below-context", "requests-preempted"),
         why="How many tokens the key-value cache holds, and in which format. When it is full, requests are pushed out "
         "and computed again: 2 against 13 tok/s for one pool of half the size. Too large, and the start fails.",
         confirm="Cache use and preemptions in the engine's metrics; the log's number of blocks or tokens in both",

@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
         shows=(*THROTTLED, *CONTENDED),
         usual=(1.05, 10.0),
         beside=_GRANTED,
+        told_by=("one-thread-each", "threads-reduced"),
         why="Unset, a pool is as large as the node's CPUs, whatever the group is granted: threads that wait for each "
         "other at each step then wait for a CPU as well. One leaves the rest idle. 1.1 to 10x on record.",
         confirm="Set it to the CPUs that the process is granted, divided by the ranks; count threads by ps -L",
@@ -151,6 +152,7 @@ RULES: tuple[Rule, ...] = (
         phases=("prefill", "decode step", "verify step", "start-up", "transfer", "any work"),
         breaks="often",
         usual=(1.1, 8.0),
+        told_by=("all-reduce-ranks",),
         why="How many ranks share the work and which part is this one's: more of them do less each and exchange more.",
         confirm="The same number of ranks, on the same GPUs and nodes",
         sources=("https://docs.pytorch.org/docs/stable/elastic/run.html",),

@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
         moves=("code", "availability"),
         breaks="often",
         usual=(1.05, 5.0),
+        told_by=("cuda-compatibility-refused", "library-missing", "symbol-missing", "library-too-old"),
         why="Another copy of a library is found first: pip's, conda's and the system's libnccl, libcudnn or libcuda "
         "stand side by side under one name, and without the right one some programs compute on the CPU.",
         confirm="grep '\\.so' /proc/PID/maps in both runs: path and size of libcuda, libnccl, libcudnn, libcublas",
@@ -85,6 +86,7 @@ RULES: tuple[Rule, ...] = (
         moves=("code",),
         breaks="often",
         usual=(1.02, 5.5),
+        told_by=("module-missing",),
         why="Another copy of a package is imported, under the same version perhaps: a checkout, a user's site, an "
         "overlay.",
         confirm="python -c 'import PACKAGE; print(PACKAGE.__file__)' with both values",

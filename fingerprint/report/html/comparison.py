@@ -62,7 +62,7 @@ def _same(diff: Diff) -> Html:
 
 def parts(diff: Diff) -> Iterator[Child]:
     """All below the header, but for the states themselves."""
-    yield from (_metrics(diff), _arithmetic(diff), suspects(diff), _findings(diff), _held_up(diff))
+    yield from (_metrics(diff), _arithmetic(diff), suspects(diff), _findings(diff), _said(diff), _held_up(diff))
     yield from (_changes(diff), _seen(diff), _ruled_out(diff), _not_known(diff), _blind(diff), _next(diff))
 
 
@@ -126,6 +126,14 @@ def _findings(diff: Diff) -> Html | None:
     names = {"a": diff.a.name, "b": diff.b.name}
     rows = ((names[it.side], [tag("p", it.finding.says), tag("p", it.finding.do, class_="do")]) for it in diff.findings)
     return section("Found in one run alone", listing(rows), aside="odd by itself, not only beside the other run")
+
+
+def _said(diff: Diff) -> Html | None:
+    if not diff.said:
+        return None
+    names = {"a": diff.a.name, "b": diff.b.name}
+    rows = [(names[it.side], f"{it.says}.") for it in diff.said]
+    return section("Said by one run alone", listing(rows), aside="known messages; only that they were said is kept")
 
 
 def _held_up(diff: Diff) -> Html | None:

@@ -8,7 +8,7 @@ from fingerprint.report.html.comparison import listing
 from fingerprint.report.html.page import section
 from fingerprint.report.markup import Child, Html, arrows, path, tag
 from fingerprint.report.phrases import measured as in_one_value
-from fingerprint.report.phrases import moved_during
+from fingerprint.report.phrases import moved_during, said_of
 from fingerprint.words import in_words, moment
 
 Document = Mapping[str, Any]
@@ -45,6 +45,7 @@ def parts(document: Document) -> Iterator[Child]:
         "Found in this run alone",
         [(it["about"], [tag("p", it["says"]), tag("p", it["do"], class_="do")]) for it in document["findings"]],
     )
+    yield _section("Said", [(text, said_of(told)) for text, told in document["said"].items()])
     yield _section("Changed during the run", [(path(fact), arrows(words)) for fact, words in moved_during(document)])
     yield _section("Troubles of fingerprint", [("", text) for text in document["troubles"]])
     yield _section("Notes", [("", text) for text in document["notes"]])
