@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -93,18 +94,38 @@ def test_beside_a_server_only_the_flag_counts_and_no_gpu_is_asked(fingerprint: C
 WORK = "import hashlib\nd = b''\nfor _ in range(60000): d = hashlib.blake2b(d + bytes(4096)).digest()"
 
 
+WEIGHTS = {"cpu.shares": "262144", "cpu.weight": "10000"}
+
+
+def preferred(group: Path) -> None:
+    """So that other tests, which run beside it, get what it leaves; cgroups v1 and v2 call the weight so."""
+    [(name, most)] = [it for it in WEIGHTS.items() if (group / it[0]).exists()]
+    (group / name).write_text(most)
+
+
+def throttled(group: Path) -> int:
+    """In how many periods the quota was used up."""
+    return int(dict(map(str.split, (group / "cpu.stat").read_text().splitlines()))["nr_throttled"])
+
+
 @pytest.mark.long
 @pytest.mark.root
 @needs_root
 def test_a_quota_slows_the_canary_as_it_slows_the_command(fingerprint: Cli) -> None:
+    """Whatever else runs: the quota's own counter tells that it was at work, and what it leaves is a bound."""
     with standing(), cpu_cgroup() as (group, quota):
+        preferred(group)
         inside = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
         for name, word in (("free", None), ("tight", "12000")):
             if word:
+                assert throttled(group) == 0
                 (group / quota).write_text(word)
             fingerprint("run", "--canary", "--name", name, "--", sys.executable, "-c", WORK, before=inside)
+        assert throttled(group) > 20
         diff = fingerprint.diff("free", "tight", status=1)
-    assert re.search("CPU work [0-9.]+x .* slower.*: the host was slower[.]$", diff["comparable"]["says"])
+    free, tight = (metrics(fingerprint, name)["canary/before/cpu"]["samples"] for name in ("free", "tight"))
+    assert median(tight) > 2 * median(free)
+    assert re.search("CPU work [0-9.]+x .* slower.*: the host was slower[.]", diff["comparable"]["says"])
     first = diff["suspects"][0]
     assert first["facts"] == ["process/main/cgroup/cpu_max"]
     assert "canary/cpu" in [evidence["fact"] for evidence in first["evidence"]]
