@@ -19,8 +19,8 @@ def means_of(invocation: "Invocation", held: ExitStack, plan: "Plan | None" = No
     """Both readers are forked before the store is opened. plan: of a command that is to be started: the host is read
     for it from here on, while all else is made ready, and what it is given while the first snapshot is written."""
     from fingerprint.areas import host_areas
-    from fingerprint.cli.ahead import Ahead, ask_for_given, snapshot_of
     from fingerprint.reader import Reader, Relieved, read_given, with_given
+    from fingerprint.reader.ahead import Ahead, ask_for_given, snapshot_of
     from fingerprint.snapshot import Job
 
     probes, budget = invocation.probes(), invocation.settings.budget_s

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fingerprint.cli.ahead import Ahead, snapshot_of
 from fingerprint.cli.invocation import Invocation
 from fingerprint.cli.recording import means_of
+from fingerprint.reader.ahead import Ahead, snapshot_of
 from fingerprint.runs.plan import Plan
 from fingerprint.snapshot import Job, Key
 from probes.kit.host import Host

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fingerprint.reader import Reader, take_snapshot
 from fingerprint.reader.given import AREA, SECONDS
-from fingerprint.reader.reader import Finished
+from fingerprint.reader.reader import Finished, Reader
+from fingerprint.reader.take import take_snapshot
 from fingerprint.snapshot import Job, Snapshot
 from probes.kit.probe import MAIN, Target
 
