@@ -119,6 +119,20 @@ MESSAGES = (
         CUDA,
     ),
     Message(
+        "peer-mapping-failed",
+        (b"mapping of buffer object failed",),
+        "resource",
+        "one GPU could not map the memory of the other: mostly a window of it that is too small",
+        "https://github.com/tinygrad/open-gpu-kernel-modules/issues/16",
+    ),
+    Message(
+        "mps-unreachable",
+        (b"MPS client failed to connect to the MPS control daemon",),
+        "cause",
+        "the daemon that shares a GPU was not reached: it does not run, or not in the same namespaces",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/714",
+    ),
+    Message(
         "cuda-illegal-access",
         (b"an illegal memory access was encountered",),
         "failure",

@@ -1,6 +1,8 @@
 """The messages that are known: each has a meaning, a source, and a rule that it shows or a reason why none."""
 
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -47,3 +49,9 @@ def test_each_of_its_texts_is_heard_in_a_line_of_a_log(message: Message) -> None
 def test_explain_tells_by_which_messages_a_rule_shows() -> None:
     rule = next(rule for rule in rules() if rule.name == "shared-memory-size")
     assert "worker-shared-memory (`insufficient shared memory (shm)` or" in of_rule(rule).replace("\n", " ")
+
+
+def test_who_reads_no_text_imports_no_message() -> None:
+    said = "import sys, fingerprint.explain, fingerprint.runs.document, fingerprint.cli.collecting; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert {"fingerprint.said.catalogue", "fingerprint.said.scan"} & {*done.stdout.split()} == set()

@@ -65,6 +65,7 @@ def test_of_real_logs_it_hears_what_a_reader_finds_and_nothing_else() -> None:
         "vx_sglang_4062_sglang": ["all-reduce-over-pcie"],
         "vx_sglang_4127_sglang": ["all-reduce-over-pcie"],
         "vx_sglang_5576_sglang": ["symbol-missing", "gpu-memory-full"],
+        "vx_sglang_6753_1_sglang": ["register-gpu-memory-failed"],
         "vx_sglang_6933_sglang": ["gpu-memory-full"],
         "vx_vllm_10478_vllm": ["without-graphs"],
         "vx_vllm_16692_vllm": ["all-reduce-ranks", "blocks-untuned", "experts-untuned"],

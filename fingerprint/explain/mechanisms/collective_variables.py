@@ -42,6 +42,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.02, 1.6),
         beside=("driver/daemons/nvidia-fabricmanager/running", "gpu/*/fabric/state"),
+        told_by=("nccl-multicast-failed",),
         why="Whether switches of NVLink reduce on the way. It binds multicast memory on every GPU, some of it for each "
         "communicator: where the fabric manager is not ready, or memory is short, communicators cannot be built.",
         confirm="NCCL_NVLS_ENABLE=0, then the same start; NCCL_DEBUG=INFO names NVLS",

@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective", "availability"),
         breaks="often",
         beside=("container/*/runtime", "process/*/env/NCCL_SOCKET_IFNAME"),
+        told_by=("mps-unreachable",),
         why="A network of its own takes each packet through a bridge or NAT and hides interfaces from NCCL and Gloo; "
         "an ipc of its own keeps ranks of two containers from sharing memory, and they fall back to sockets.",
         confirm="--network host and --ipc host, one at a time; NCCL_DEBUG=INFO: the transports",
@@ -83,7 +84,10 @@ RULES: tuple[Rule, ...] = (
         moves=("page placement", "cpu time", "network", "availability"),
         breaks="often",
         beside=("process/*/limits/memlock", "process/*/seccomp"),
-        told_by=("memory-policy-denied",),
+        told_by=(
+            "nccl-without-host-allocations",
+            "memory-policy-denied",
+        ),
         why="Without sys_nice mbind, set_mempolicy of others and real-time scheduling are refused, without ipc_lock "
         "locked memory ends at its limit, without sys_ptrace peers cannot map each other's memory. Most programs say "
         "so once and go on.",

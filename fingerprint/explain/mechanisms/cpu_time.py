@@ -284,7 +284,10 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.05, 2.0),
         beside=("cpu/mitigations/*", "kernel/release"),
-        told_by=("memory-policy-denied",),
+        told_by=(
+            "nccl-without-host-allocations",
+            "memory-policy-denied",
+        ),
         why="A filter runs at every system call and may switch mitigations on for the task: interpreted code in a "
         "container took 2x under the default profile of 2021. A profile older than the container's libc refuses calls "
         "that this one makes (clone3, from glibc 2.34 on): no thread can be started.",

@@ -188,7 +188,12 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu memory", "launch latency"),
         breaks="often",
         usual=(1.02, 1.5),
-        told_by=("gpu-memory-full",),
+        told_by=(
+            "register-gpu-memory-failed",
+            "mooncake-register-failed",
+            "all-reduce-memory-refused",
+            "gpu-memory-full",
+        ),
         why="Fragmentation decides how large a cache fits; without caching, or when it is full, each allocation calls "
         "the driver, which waits for the GPU.",
         confirm="torch.cuda.memory_stats()['num_alloc_retries'] and reserved bytes in both runs",

@@ -224,7 +224,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 4.0),
         beside=("gpu/*/fabric/state", "driver/module/version"),
-        told_by=("cuda-system-not-ready", "nccl-no-switch-reduction"),
+        told_by=("nccl-multicast-failed", "cuda-system-not-ready", "nccl-no-switch-reduction"),
         why="It sets up NVSwitch and must be of exactly the driver's version: without it CUDA does not start (error "
         "802) or peers go over PCIe. After an upgrade of one alone no job had NVLink; in one fleet it was down for 20 "
         "days.",

@@ -145,7 +145,10 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.05, 3.0),
         beside=("gpu/*/compute_mode",),
-        told_by=("cuda-device-busy",),
+        told_by=(
+            "mps-unreachable",
+            "cuda-device-busy",
+        ),
         why="Under MPS processes share one context and run kernels at the same time instead of in turns; a limit of "
         "active threads takes multiprocessors away, and a client that dies can take the others with it.",
         confirm="stop the daemon (echo quit | nvidia-cuda-mps-control), or unset the CUDA_MPS_ variables, and repeat",

@@ -241,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         usual=(1.2, 4.0),
         beside=("driver/fabricmanager/matches_module", "driver/daemons/nvidia-fabricmanager/running"),
-        told_by=("nccl-nvlink-without-peers", "nccl-no-switch-reduction"),
+        told_by=("nccl-multicast-failed", "nccl-nvlink-without-peers", "nccl-no-switch-reduction"),
         why="On boards with NVSwitch a GPU must have joined the fabric: before that CUDA does not start (error 802), "
         "or peers are reached over PCIe.",
         confirm="nvidia-smi -q (Fabric: State, Status); journalctl -u nvidia-fabricmanager",
@@ -290,7 +290,7 @@ RULES: tuple[Rule, ...] = (
             "pcie/iommu/mode",
             "pcie/bridges/*/acs_control",
         ),
-        told_by=("peer-access-refused", "nccl-without-peers", "all-reduce-without-peers"),
+        told_by=("peer-mapping-failed", "peer-access-refused", "nccl-without-peers", "all-reduce-without-peers"),
         why="Without peer access all-reduce is copied through host memory: 288 tok/s became 223, 66 became 50. IOMMU, "
         "ACS, MIG and the driver's build take it away. Work that exchanges little gains nothing by it: 150 and 150 "
         "tok/s.",

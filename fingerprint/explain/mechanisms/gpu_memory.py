@@ -151,6 +151,7 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.3, 3.0),
         beside=("gpu/*/peers/*/p2p_read", "driver/module/flavour"),
+        told_by=("peer-mapping-failed",),
         why="Without resizable BAR the host and the peers see a window of 256 MiB: what maps memory directly, as peer "
         "access of patched drivers and Vulkan's host-visible memory, fails or crawls: 13.9 against 36.9 tok/s.",
         confirm="nvidia-smi -q -d MEMORY (BAR1) on both; switch Resizable BAR on in the BIOS, and repeat",

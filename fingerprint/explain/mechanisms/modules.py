@@ -44,7 +44,11 @@ RULES = (
         breaks="often",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
-        told_by=("nccl-no-direct-rdma",),
+        told_by=(
+            "register-gpu-memory-failed",
+            "mooncake-register-failed",
+            "nccl-no-direct-rdma",
+        ),
         why="Without a peer memory module (or dma-buf) the network card cannot reach GPU memory, and transfers between "
         "hosts go through the host's, silently: 180 against 10 GB/s. The module on one of two nodes is not enough, and "
         "modprobe does not outlast a boot. gdrdrv does the same for small copies by the CPU.",

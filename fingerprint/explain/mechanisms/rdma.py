@@ -154,7 +154,11 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
-        told_by=("nccl-no-direct-rdma",),
+        told_by=(
+            "register-gpu-memory-failed",
+            "mooncake-register-failed",
+            "nccl-no-direct-rdma",
+        ),
         why="Either a module registers GPU memory with the verbs, or kernel and open driver pass it as dma-buf; with "
         "neither, each byte to another host is copied through the host's memory: 180 against 10 GB/s.",
         confirm="NCCL_DEBUG=INFO: `via NET/IB/0/GDRDMA`; ls /sys/kernel/mm/memory_peers; on every host of the job",
