@@ -44,8 +44,8 @@ SEEN = {
         },
         "bench/faradawn_4_trtllm_engine_concurrency_8.json": {
             "output_throughput": 1110.0341885410182, "total_throughput": 1387.5427356762727,
-            "duration": 18.449882185086608, "ttft mean": 138.7468216184061, "tpot": 6.3527903053453905, "itl 99": 11.042814969550838,
-            "e2e_latency": 3312.4140985310078,
+            "duration": 18.449882185086608, "ttft mean": 138.7468216184061, "tpot": 6.3527903053453905,
+            "itl 99": 11.042814969550838, "e2e_latency": 3312.4140985310078,
         },
     },
     "genai-perf": {
@@ -61,7 +61,8 @@ SEEN = {
     "aiperf": {
         "bench/aiperf_qwen_concurrency2_profile_export_aiperf.json": {
             "request_throughput": 0.5033347244269587, "e2e_latency": 3721.5073614999997,
-            "ttft mean": 36.455307999999995, "ttft 99": 48.715819879999955, "time_to_second_token": 18.756750999999998, "completed_requests": 64,
+            "ttft mean": 36.455307999999995, "ttft 99": 48.715819879999955,
+            "time_to_second_token": 18.756750999999998, "completed_requests": 64,
         },
         "bench/aiperf_qwen_concurrency1_profile_export.jsonl": {
             "ttft": (31.274151999999997 + 31.578170999999998) / 2,
