@@ -132,9 +132,7 @@ class Service:
     def look(self) -> None:
         """At who serves; and what waits for the store, while nobody does."""
         self._outbox.flush()
-        with self._serving_lock:
-            self._reader.release()
-            self._sampler.release()
+        self._release_readers()
         if self._was_set:  # times before and after are of two clocks
             self._was_set = False
             with self._serving_lock:
@@ -292,6 +290,13 @@ class Service:
         )
 
     # Inside
+
+    def _release_readers(self) -> None:
+        """Unless they are at work."""
+        if self._serving_lock.acquire(blocking=False):
+            self._reader.release()
+            self._sampler.release()
+            self._serving_lock.release()
 
     def _areas(self) -> tuple[str, ...]:
         of_host = set(names_of_host())
