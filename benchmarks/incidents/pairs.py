@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from benchmarks.incidents.machines import MACHINES, copied
+from benchmarks.incidents.printing import printed
 from benchmarks.incidents.programs import started
 from benchmarks.incidents.putting import Place, Plain, Sections, places, put, type_of
 from benchmarks.incidents.rows import Facts, Incident, Number
@@ -27,7 +28,7 @@ from benchmarks.incidents.surroundings import MAPPED, PROCESS, follow, scene_of
 from fingerprint.explain.subject import Subject
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Effective, effective
-from fingerprint.runs.record import AnyRecord, Closed, Measured, Opened, Opener, Process, Sampled, Snapped
+from fingerprint.runs.record import AnyRecord, Closed, Measured, Opened, Opener, Process, Said, Sampled, Snapped
 from fingerprint.runs.run import Run, fold
 from fingerprint.sections import decoder_of
 from fingerprint.snapshot import Key, Provenance, Reading, Snapshot, reading_of
@@ -53,7 +54,9 @@ class Runs(NamedTuple):
 
 
 def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, seen: bool = True) -> Runs:
-    """changes: all that differs, the trigger among them or not. seen: whether what the row says was seen, was."""
+    """changes: all that differs, the trigger among them or not. seen: whether what the row says was seen and printed,
+    was."""
+    texts = printed(incident, random, seen=seen)
     every = (incident.also, *(change.facts for change in changes))
     sides = []
     for side in (0, 1):
@@ -67,7 +70,8 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
         fit(samples, sections, random)
         for item in incident.seen if seen else ():
             add(samples, sections, item.fact, (item.before, item.after)[side], random)
-        sides.append(_subject("AB"[side], sections, samples, _numbers(incident.metric, side, random)))
+        start = _of_a_start(sections, samples, texts[side])
+        sides.append(_subject("AB"[side], sections, samples, start, _numbers(incident.metric, side, random)))
     return Runs(*sides)
 
 
@@ -108,12 +112,13 @@ def _metric(metric: Number, level: float) -> Metric:
     return Metric(metric.name, metric.unit, metric.better, (float(level),), "played back")
 
 
-def _subject(name: str, sections: Sections, samples: Samples, starts: Sequence[Sequence[Metric]]) -> Subject:
+def _subject(
+    name: str, sections: Sections, samples: Samples, start: "_Start", starts: Sequence[Sequence[Metric]]
+) -> Subject:
     after = copied(sections)
     count_on(after, samples)
     taken = {"before": _snapshot("before", sections, BEGAN), "after": _snapshot("after", after, BEGAN + _NS)}
-    of_starts = _of_a_start(sections, samples)
-    runs = [_run(name, at, told, of_starts) for at, told in enumerate(starts, start=1)]
+    runs = [_run(name, at, told, start) for at, told in enumerate(starts, start=1)]
     state: Effective = effective(runs[-1], taken)
     return Subject(name=name, state=state, attempts=tuple(runs), earlier=(state,) * (len(runs) - 1))
 
@@ -137,19 +142,20 @@ def _read(key: Key, told: bytes) -> Reading:
 
 
 class _Start(NamedTuple):
-    """What every start of a side has: its command, what was read of its process, and what was sampled."""
+    """What every start of a side has: its command, what was read of its process, what was sampled and printed."""
 
     argv: tuple[str, ...]
     records: tuple[AnyRecord, ...]
 
 
-def _of_a_start(sections: Sections, samples: Samples) -> _Start:
+def _of_a_start(sections: Sections, samples: Samples, text: Said) -> _Start:
     read = (
         Process(at=BEGAN, area=key.area, target=key.target, reading=_reading(key, section))
         for key, section in sections.items()
         if key.target
     )
-    return _Start(tuple(_argv(sections[PROCESS])), (*read, Sampled(at=BEGAN + _NS, ticks=300, missed=0, facts=samples)))
+    sampled = Sampled(at=BEGAN + _NS, ticks=300, missed=0, facts=samples)
+    return _Start(tuple(_argv(sections[PROCESS])), (*read, sampled, text))
 
 
 def _run(name: str, attempt: int, metrics: Sequence[Metric], start: _Start) -> Run:

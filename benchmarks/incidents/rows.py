@@ -69,6 +69,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     also      what changed too and was not the cause; where both values are equal, what held on that machine
     decisive  facts that did not change, and without which the trigger would have done nothing
     null      the trigger was innocent
+    said      known messages that the worse run printed: of those alone that the source itself quotes
     devices   that the program opened, on a machine without GPUs of NVIDIA; None where that is not told
     """
 
@@ -84,6 +85,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen: tuple[Seen, ...] = ()
     decisive: tuple[str, ...] = ()
     null: bool = False
+    said: tuple[str, ...] = ()
     devices: tuple[str, ...] | None = None
     note: str = ""
 
