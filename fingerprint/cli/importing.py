@@ -38,7 +38,7 @@ class Others:
         redactor = invocation.redactor
         measured, dumps = self._read(files)
         self._found = private(measured.found, redactor)
-        self._logs = [file for file in measured.formats if file != _STANDARD_INPUT]
+        self._said = [record for file in measured.formats if file != _STANDARD_INPUT for record in _said(file)]
         told = imported(dumps, at=at, host=host, redactor=redactor) if dumps.files else None
         self._snapshot = told.snapshot if told else None
         self._logged = told.logged if told else None
@@ -52,7 +52,7 @@ class Others:
             content = sys.stdin.buffer.read(LARGEST + 1)
             measured = of_content(content, _STANDARD_INPUT)
             return measured, from_standard_input(BytesIO(content), redactor, known=bool(measured.formats))
-        measured = of_files(map(str, _each(files)))
+        measured = _with_messages(of_files(map(str, _each(files))))
         try:
             return measured, from_paths(files, redactor, measured.formats)
         except Trouble:
@@ -62,10 +62,11 @@ class Others:
 
     @property
     def what(self) -> str:
-        """The areas of its state, and how much was measured."""
+        """The areas of its state, how much was measured, and how many known messages its logs hold."""
         areas = [str(key) for key in self._snapshot.readings] if self._snapshot else []
-        count = len(self._found.metrics)
-        return ", ".join([*areas, *([f"{count} metric{'s' * (count > 1)}"] if count else [])])
+        said = {message for record in self._said for message in record.messages}
+        counts = ((len(self._found.metrics), "metric"), (len(said), "known message"))
+        return ", ".join([*areas, *(f"{count} {of}{'s' * (count > 1)}" for count, of in counts if count)])
 
     def record(self, store: "Store", name: str) -> str:
         """The id of a run that began and ended when they were written."""
@@ -99,7 +100,13 @@ class Others:
         yield from (Measured(self._at, metric) for metric in found.metrics)
         yield from (Asked(self._at, key, value) for key, value in found.workload.items())
         yield from (Noted(self._at, note) for note in (*self.notes, *found.remarks, *found.troubles))
-        yield from (replace(said, at=self._at) for file in self._logs for said in _said(file))
+        yield from (replace(said, at=self._at) for said in self._said)
+
+
+def _with_messages(measured: Alone) -> Alone:
+    """The log of a server that failed tells of no request: what is known of it is what it said."""
+    saying = [file for file in measured.refused if any(record.messages for record in _said(file))]
+    return measured._replace(formats={**measured.formats, **dict.fromkeys(saying, "known messages")})
 
 
 def _said(file: str) -> "Iterator[Said]":

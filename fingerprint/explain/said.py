@@ -29,10 +29,10 @@ _Attempts = Sequence[Mapping[str, int]]
 
 
 class Spoken(NamedTuple):
-    """A message that one run said and the other did not, although what it said was read.
+    """A message that one run said and the other did not.
 
     name: of the run. lines: of the attempt that said it most often. starts: how many attempts said it, of how many
-    that were read.
+    that were read. unheard: the other run, where nobody read what it said.
     """
 
     message: str
@@ -40,26 +40,33 @@ class Spoken(NamedTuple):
     name: str
     lines: int
     starts: tuple[int, int]
+    unheard: str = ""
 
 
 def spoken(a: Subject, b: Subject) -> tuple[Spoken, ...]:
-    """Of each kind of text that was read in both: output, or a log. What this release does not know is left out."""
+    """Each kind of text, output or a log, is held against its own. What this release does not know is left out."""
     if not any(run.said for run in (*a.attempts, *b.attempts)):
         return ()
-    return tuple({one[:2]: one for kind in KINDS for one in _alone(a, b, kind)}.values())
+    told = [one for kind in KINDS for one in _alone(a, b, kind)]
+    heard = {(one.side, one.message) for one in told if not one.unheard}
+    kept = [one for one in told if not one.unheard or (one.side, one.message) not in heard]
+    return tuple({(one.side, one.message): one for one in kept}.values())
 
 
 def _alone(a: Subject, b: Subject, kind: str) -> Iterator[Spoken]:
     from fingerprint.said.catalogue import CATALOGUE
 
     x, y = _read(a, kind), _read(b, kind)
-    both: tuple[tuple[Side, str, _Attempts, _Attempts], ...] = (("a", a.name, x, y), ("b", b.name, y, x))
-    for side, name, own, other in both:
-        theirs = {message for said in other for message in said}
-        for message in dict.fromkeys(message for said in own if other for message in said if message in CATALOGUE):
-            if message not in theirs:
+    both: tuple[tuple[Side, str, _Attempts, str, _Attempts], ...] = (
+        ("a", a.name, x, b.name, y),
+        ("b", b.name, y, a.name, x),
+    )
+    for side, name, own, other, theirs in both:
+        common = {message for said in theirs for message in said}
+        for message in dict.fromkeys(message for said in own for message in said):
+            if message in CATALOGUE and message not in common:
                 lines = [said[message] for said in own if message in said]
-                yield Spoken(message, side, name, max(lines), (len(lines), len(own)))
+                yield Spoken(message, side, name, max(lines), (len(lines), len(own)), "" if theirs else other)
 
 
 def _read(subject: Subject, kind: str) -> _Attempts:
@@ -93,7 +100,8 @@ def shown_by(way: Reach, said: Sequence[Spoken], harmed: str) -> Shown:
     if not said or way.against:
         return UNSAID
     wanted = {message for rule in way.rules for message in rule.told_by}
-    found = [one for one in said if one.message in wanted and one.side == (harmed or one.side)]
+    heard = (one for one in said if not one.unheard and one.side == (harmed or one.side))
+    found = [one for one in heard if one.message in wanted]
     return Shown(tuple(map(_evidence, found)), any(_known(one).names == "cause" for one in found))
 
 
@@ -115,7 +123,9 @@ def _fact(one: Spoken) -> str:
 def _in_words(one: Spoken) -> str:
     starts = f" in {one.starts[0]} of {one.starts[1]} starts" if one.starts[1] > 1 else ""
     lines = f"{one.lines} line{'s' * (one.lines > 1)}"
-    return f"{one.name} alone said {one.message} ({lines}{starts}): {_known(one).says}"
+    alone = f", and what {one.unheard} said nobody read" if one.unheard else ""
+    said = f"{one.name} said" if one.unheard else f"{one.name} alone said"
+    return f"{said} {one.message} ({lines}{starts}){alone}: {_known(one).says}"
 
 
 def told_of(
@@ -141,6 +151,7 @@ def _told(one: Spoken, suspect: int | None, where: "_Where") -> Said:
         names=message.names,
         lines=one.lines,
         starts=one.starts,
+        heard=not one.unheard,
         facts=facts,
         suspect=suspect,
         says=". ".join(filter(None, (_in_words(one), more))),

@@ -58,3 +58,13 @@ def test_of_a_log_what_the_run_added_is_read_and_of_json_nothing(fingerprint: Cl
 def test_a_log_that_was_not_written_is_named(fingerprint: Cli) -> None:
     done = fingerprint("run", "--name", "a", "--metrics", "said:no.log", "--", "true")
     assert "--metrics said:no.log: no.log was not written during the run; name the file that is" in done.stderr
+
+
+def test_the_log_of_a_server_that_failed_is_imported_for_what_it_said(fingerprint: Cli) -> None:
+    log = fingerprint.home / "server.log"
+    starts = "INFO 06-10 06:16:43 [api_server.py:1043] vLLM API server version 0.9.0\n"
+    log.write_text(f"{starts}ValueError: No available memory for the cache blocks. Try increasing it.\n")
+    done = fingerprint("import", str(log), "--name", "failed")
+    assert "1 known message" in done.stdout
+    shown = json.loads(fingerprint("show", "failed", "--format", "json").stdout)["said"]
+    assert [it["message"] for it in shown[str(log)]] == ["no-cache-blocks"]

@@ -71,10 +71,13 @@ def test_what_both_said_or_the_better_one_alone_is_no_evidence() -> None:
     assert [(told.side, told.suspect) for told in better.said] == [("a", None)]
 
 
-def test_of_a_run_whose_text_nobody_read_nothing_is_known() -> None:
+def test_beside_a_run_whose_text_nobody_read_a_message_is_told_and_proves_nothing() -> None:
     for silent in (well(), well(said(source=OUTPUT)), well(said(source="server.log"))):
         diff = explain(silent, failed(said("open-files")))
-        assert (diff.said, of(diff, NOFILE).evidence) == ((), ())
+        assert of(diff, NOFILE).evidence == ()
+        (told,) = diff.said
+        assert (told.heard, told.suspect) == (False, None)
+        assert told.says.startswith("B said open-files (1 line), and what A said nobody read: the process had")
 
 
 def test_logs_are_held_against_logs_whatever_they_are_called() -> None:

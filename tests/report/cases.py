@@ -90,7 +90,8 @@ def one_sided(side: Any, rule: Any, about: str, suspect: int | None) -> OneSided
 
 def said(message: str, suspect: int | None = None, **more: Any) -> Said:
     empty: dict[str, Any] = {
-        "side": "b", "names": "resource", "lines": 8, "starts": (2, 2), "facts": ("container/*/shm_size",),
+        "side": "b", "names": "resource", "lines": 8, "starts": (2, 2), "heard": True,
+        "facts": ("container/*/shm_size",),
         "says": f"run-B alone said {message} (8 lines in 2 of 2 starts): NCCL could not make a segment in /dev/shm",
         "source": "https://example.org/issues/1",
     }  # fmt: skip
