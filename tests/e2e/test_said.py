@@ -55,6 +55,13 @@ def test_of_a_log_what_the_run_added_is_read_and_of_json_nothing(fingerprint: Cl
     assert (told[0], [it["message"] for it in told[1]]) == (str(log), ["cuda-invalid-ordinal"])
 
 
+def test_lines_of_json_are_searched_where_they_are_asked_for(fingerprint: Cli) -> None:
+    line = json.dumps({"level": "error", "message": "accept: Too many open files"})
+    fingerprint("run", "--name", "a", "--metrics", "said:-", "--", "echo", line)
+    (told,) = json.loads(fingerprint("show", "a", "--format", "json").stdout)["said"].values()
+    assert [it["message"] for it in told] == ["open-files"]
+
+
 def test_a_log_that_was_not_written_is_named(fingerprint: Cli) -> None:
     done = fingerprint("run", "--name", "a", "--metrics", "said:no.log", "--", "true")
     assert "--metrics said:no.log: no.log was not written during the run; name the file that is" in done.stderr
