@@ -36,6 +36,8 @@ _STARTS: Mapping[str, Reader] = {
     "OLLAMA_": "llama.cpp",
 }
 """Of variables that one engine reads."""
+_OF_AN_INTERPRETER = "PYTHON"
+"""Of variables that an interpreter reads, and no program that none runs."""
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
 _HANDS_ON = frozenset(
@@ -206,6 +208,8 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
         return "the GPUs that were there are of another maker"
     if path[0] != "process":
         return ""
+    if path[-2:-1] == ("env",) and path[-1].startswith(_OF_AN_INTERPRETER) and around.compiled:
+        return f"what ran is {', '.join(sorted(around.compiled))}, which no interpreter runs"
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
     reader = next((of for start, of in _STARTS.items() if path[-1].startswith(start)), None)
     told += [frozenset((reader,))] if reader and path[-2:-1] == ("env",) else []

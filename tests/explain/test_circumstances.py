@@ -95,6 +95,13 @@ def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variab
     )
 
 
+@pytest.mark.parametrize(("path", "is_read"), [(BENCHMARK, False), (SERVER, True), (SCRIPT, True), (LAUNCHER, True)])
+def test_a_variable_of_pythons_does_nothing_to_a_program_that_no_interpreter_runs(path: str, is_read: bool) -> None:
+    found = suspect(path, "PYTHONUNBUFFERED")
+    says = "what ran is all_reduce_perf, which no interpreter runs"
+    assert [one.says for one in found.against] == ([] if is_read else [says])
+
+
 def test_a_module_and_a_verb_name_the_engine_as_its_program_does() -> None:
     python = Interpreter(path="/usr/bin/python3")
     launched = Process(interpreter=python, flags=Map({"-m": ("sglang.launch_server",)}))
