@@ -18,7 +18,7 @@ from tests.waiting import until
 @pytest.fixture
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Not far down, where no socket could be listened on."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # noqa: S108
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         monkeypatch.setattr(tempfile, "tempdir", None)
         yield Path(folder)
