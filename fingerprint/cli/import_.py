@@ -65,12 +65,18 @@ def command(files: tuple[Path, ...], name: str | None, host: str | None, at: int
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether it begins as an exported file or a spill file does; one that cannot be read, too: the store says so."""
+    """Whether it begins as an exported file or a spill file does; one that cannot be read, too: the store says so.
+
+    Raises Trouble for one that is empty.
+    """
     from fingerprint.imports.files import beginning
 
-    first = _peeked() if str(file) == "-" else beginning(file, PEEKED)
-    if first is None or not first.strip():
+    is_piped = str(file) == "-"
+    first = _peeked() if is_piped else beginning(file, PEEKED)
+    if first is None or (is_piped and not first.strip()):
         return True
+    if not first.strip():
+        raise Trouble(f"{file} is empty: whatever should have written it wrote nothing")
     return first.lstrip()[:1] == b"{" and _OURS in first
 
 

@@ -2,11 +2,11 @@
 
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from fingerprint.gzipped import MAGIC, inflated
 from probes.kit.lazy import lazy_regex
 
 FILE_CAP = 32 << 20
@@ -14,7 +14,6 @@ FILE_CAP = 32 << 20
 FOLDER_CAP = 256 << 20
 MOST_FILES, DEEPEST = 2000, 8
 _ANSI = lazy_regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Za-z0-9]|[=>])")
-_GZIP = b"\x1f\x8b"
 _PACKED = (
     (257, b"ustar", "an archive of tar: name the folder that it is unpacked to"),
     (0, b"PK\x03\x04", "an archive of zip: name the folder that it is unpacked to"),
@@ -58,7 +57,7 @@ def beginning(path: Path, size: int) -> bytes | None:
 
 def from_stream(stream: BinaryIO, modified: int) -> Content:
     data = stream.read(FILE_CAP + 1)
-    if data.startswith(_GZIP):
+    if data.startswith(MAGIC):
         data = _unpacked(data)
     says = f"only its first {FILE_CAP >> 10} KiB were read" if len(data) > FILE_CAP else ""
     return Content(plain(decoded(data[:FILE_CAP])), modified, says)
@@ -69,11 +68,18 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """To one byte above the cap; of a file that is cut off what there is."""
+    """To above the cap; of a file that is cut off what there is."""
+    whole = bytearray()
     try:
-        return zlib.decompressobj(wbits=31).decompress(data, FILE_CAP + 1)
-    except zlib.error as error:
+        for part in inflated((data,), FILE_CAP):
+            whole += part
+            if len(whole) > FILE_CAP:
+                break
+    except EOFError:
+        pass
+    except ValueError as error:
         raise ValueError(f"a damaged gzip file ({error})") from None
+    return bytes(whole)
 
 
 def decoded(data: bytes) -> str:

@@ -55,7 +55,9 @@ def _of(files: Iterable[_Read]) -> Alone:
 def _file(path: str) -> _Read:
     try:
         source = load(path)
-    except (NothingRead, OSError):
+    except NothingRead as error:
+        return _Read(path, why=str(error))
+    except OSError:
         return _Read(path)
     return _source(source)
 

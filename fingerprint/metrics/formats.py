@@ -25,6 +25,8 @@ class Recognised(NamedTuple):
 
 def read(source: Source, reader: str = "auto") -> Found:
     """What a client's result tells, by the reader that was named or by that which recognises it. Raises NothingRead."""
+    if not source.head.strip():
+        raise NothingRead(f"{source.name} is empty: whatever should have written it wrote nothing")
     chosen = recognise(source) if reader not in LOGS else _named(source, reader)
     if chosen is None or reader not in ("auto", chosen.client):
         raise NothingRead(_not_of(reader, source, chosen))

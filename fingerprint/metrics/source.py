@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from fingerprint.gzipped import MAGIC, inflated
 from fingerprint.metrics.found import NothingRead
 
 LARGEST = 64 << 20  # bytes of a document, unpacked
 HEAD = 1 << 20  # bytes
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # as PowerShell writes what is redirected
 
@@ -49,7 +49,7 @@ class Source(NamedTuple):
 
 def load(path: str, earlier: bytes = b"", begin: int = 0) -> Source:
     """Raises NothingRead where there is no regular file, or none that can be unpacked."""
-    is_packed = next(_read(path, HEAD), b"").startswith(_GZIP)
+    is_packed = next(_read(path, HEAD), b"").startswith(MAGIC)
     if not is_packed and os.path.getsize(path) > LARGEST:
         return Source(path, None, earlier, begin)
     data = next(_read(path, LARGEST + 1), b"")
@@ -71,7 +71,7 @@ def _chunks(path: str, size: int) -> Iterator[bytes]:
         raise NothingRead(
             f"{path} is UTF-16, of which {LARGEST >> 20} MiB are read at most; iconv -f UTF-16 -t UTF-8 helps"
         )
-    if not first.startswith(_GZIP):
+    if not first.startswith(MAGIC):
         yield first
         yield from packed
         return
@@ -79,21 +79,9 @@ def _chunks(path: str, size: int) -> Iterator[bytes]:
 
 
 def _inflated(path: str, packed: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Of one gzip member after the other, as a log has that was added to."""
-    import zlib
-
-    member = zlib.decompressobj(wbits=31)
     try:
-        for chunk in packed:
-            left = chunk
-            while left:
-                if whole := member.decompress(left, size):
-                    yield whole
-                left = member.unconsumed_tail or member.unused_data
-                if member.eof:
-                    member = zlib.decompressobj(wbits=31)
-        yield member.flush()
-    except zlib.error as error:
+        yield from inflated(packed, size)
+    except (EOFError, ValueError) as error:
         raise NothingRead(f"{path} cannot be unpacked: {error}") from None
 
 
@@ -123,13 +111,16 @@ def unpacked(data: bytes, path: str) -> bytes:
 
 
 def _unpacked(data: bytes, path: str) -> bytes | None:
-    import zlib
-
-    try:
-        whole = zlib.decompressobj(wbits=31).decompress(data, LARGEST + 1) if data.startswith(_GZIP) else data
-    except zlib.error as error:
-        raise NothingRead(f"{path} cannot be unpacked: {error}") from None
-    return whole if max(len(data), len(whole)) <= LARGEST else None
+    if len(data) > LARGEST:
+        return None
+    if not data.startswith(MAGIC):
+        return data
+    whole = bytearray()
+    for part in _inflated(path, (data,), HEAD):
+        whole += part
+        if len(whole) > LARGEST:
+            return None
+    return bytes(whole)
 
 
 def _too_large(path: str) -> str:

@@ -54,6 +54,8 @@ def written(known: Before) -> Source:
     stamp = _stamp(known.path)
     if stamp is None:
         raise NothingRead(f"{known.path} was not written during the run; name the file that is")
+    if not os.path.isfile(known.path):
+        raise NothingRead(f"{known.path} is no regular file; name a file that the command writes")
     if stamp == known.stamp:
         raise NothingRead(f"{known.path} is of an earlier run: this one did not write it, so nothing was read of it")
     if stamp.modified_ns < known.at_ns - CLOCKS_APART_NS:

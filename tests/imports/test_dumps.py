@@ -138,10 +138,12 @@ def test_a_host_that_a_dump_names_is_the_runs(tmp_path: Path) -> None:
         texts.H100.encode("utf-16"),
         b"\xef\xbb\xbf" + texts.H100.encode(),
         gzip.compress(texts.H100.encode()),
+        gzip.compress(texts.H100[:40].encode()) + gzip.compress(texts.H100[40:].encode()),
+        gzip.compress(texts.H100.encode())[:-8],
         texts.H100.replace("GPU UUID", "\x1b[1mGPU UUID\x1b[0m").encode(),
         texts.H100.encode() + b"\xff\xfe broken \xc3",
     ],
-    ids=["crlf", "utf-16", "mark", "gzip", "colours", "broken"],
+    ids=["crlf", "utf-16", "mark", "gzip", "members", "cut off", "colours", "broken"],
 )
 def test_a_dump_is_read_however_it_was_saved(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "q.txt").write_bytes(data)

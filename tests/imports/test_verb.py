@@ -1,5 +1,6 @@
 """`fingerprint import` of other tools' dumps, as its user runs it."""
 
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -151,3 +152,13 @@ def test_json_of_somebody_else_is_refused_as_any_other_text(fingerprint: Cli, tm
     told = fingerprint("import", "other.json", "--name", "x", status=2).stderr
     assert "other.json holds no dump that can be taken in (nothing in it is recognised)" in told
     assert "export it again" not in told
+
+
+def test_a_file_that_is_empty_or_cut_off_says_so(fingerprint: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty.log").touch()
+    (tmp_path / "cut.log.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in FRIDAY).encode())[:-20])
+    for file, says in (
+        ("empty.log", "empty.log is empty: "),
+        ("cut.log.gz", "cut.log.gz cannot be unpacked: it is cut"),
+    ):
+        assert says in fingerprint("import", file, "--name", "x", status=2).stderr

@@ -134,6 +134,11 @@ def test_what_is_no_regular_file_is_not_waited_for(make: str, says: str) -> None
     assert says in run(["json:out.json#t"], make, "out.json").troubles[0]
 
 
+def test_a_folder_that_was_there_before_is_no_file_of_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / "out.json").mkdir()
+    assert "no regular file" in run(["auto:out.json"], "true").troubles[0]
+
+
 def test_what_was_not_written_is_named_with_its_gap() -> None:
     found = run(["json:out.json#t_ms,unit=ms,better=lower"], "true")
     sentence = "out.json was not written during the run; name the file that is"

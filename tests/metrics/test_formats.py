@@ -56,9 +56,15 @@ def test_other_json_is_not_recognised_in_one_sentence(document: Any) -> None:
 
 
 def test_lines_of_json_and_text_are_not_recognised() -> None:
-    for data in (b'{"a": 1}\n{"a": 2}\n', b"throughput: 3\n", b""):
+    for data in (b'{"a": 1}\n{"a": 2}\n', b"throughput: 3\n"):
         with pytest.raises(NothingRead, match="not recognised"):
             formats.read(Source("out.log", data))
+
+
+@pytest.mark.parametrize("reader", ["auto", "sglang-log", "nccl-tests"])
+def test_a_file_that_is_empty_says_so(reader: str) -> None:
+    with pytest.raises(NothingRead, match=r"^out\.log is empty: "):
+        formats.read(Source("out.log", b" \n"), reader)
 
 
 def test_a_file_whose_writer_was_killed_says_so() -> None:

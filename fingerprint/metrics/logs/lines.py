@@ -105,7 +105,7 @@ def _places(block: bytes, marks: Sequence[Mark]) -> "Iterable[re.Match[bytes]]":
 
 
 def _blocks(source: Source) -> Iterator[bytes]:
-    """Whole lines, many at a time."""
+    """Whole lines, many at a time; not the last one if it has no end, for it may be cut within a number."""
     rest = b""
     for chunk in source.chunks():
         cut = chunk.rfind(b"\n") + 1
@@ -117,4 +117,3 @@ def _blocks(source: Source) -> Iterator[bytes]:
         if len(rest) > LONGEST:
             yield rest
             rest = b""
-    yield rest

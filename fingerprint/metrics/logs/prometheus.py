@@ -112,12 +112,12 @@ def read(source: Source) -> Found:
 
 
 def _scrapes(data: bytes) -> list[Scrape]:
-    """Where a family comes again, the next one begins. Raises NothingRead."""
+    """Where a family comes again, the next one begins. A last line without an end is none. Raises NothingRead."""
     from prometheus_client.parser import text_string_to_metric_families
 
     scrapes: list[dict[str, list[Reading]]] = []
     seen: set[str] = set()
-    text = data.decode("utf-8", "backslashreplace")
+    text = data[: data.rfind(b"\n") + 1].decode("utf-8", "backslashreplace")
     try:
         for family in text_string_to_metric_families(text):
             if not scrapes or family.name in seen:

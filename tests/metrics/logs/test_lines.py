@@ -34,6 +34,13 @@ def test_lines_that_the_run_did_not_write_whole_are_not_its_own() -> None:
         assert [counts for _, counts in marked(source(*lines, begin=begin), (A,))] == own
 
 
+def test_a_last_line_without_an_end_is_none_for_it_may_be_cut_within_a_number() -> None:
+    log = (
+        "".join(f"{line}\n" for line in sglang_log([90.0, 91.0], [2.0, 2.0])) + decode(123.45, 2.0).partition(".45")[0]
+    )
+    assert samples(sglang.read(sources.Source("log", log.encode())), "gen_throughput") == (90.0, 91.0)
+
+
 def test_what_is_read_of_a_line_ends_with_it() -> None:
     [first, _] = [Line(found) for found, _ in marked(source("of: 1, key", "key: 2, of: 3"), (mark(b"key"),))]
     assert (first.before, first.number(b"key: "), first.number(b"of: "), first.has(b"of")) == (
@@ -83,13 +90,18 @@ def test_a_log_beyond_the_limit_of_a_document_is_streamed(tmp_path: Path, monkey
         _ = load(path).data
 
 
-def test_a_packed_log_is_streamed_and_may_be_of_several_members(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("largest", [10, sources.LARGEST], ids=["streamed", "held"])
+def test_a_packed_log_may_be_of_several_members_and_is_refused_where_it_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int
 ) -> None:
     lines = [f"{line}\n".encode() for line in sglang_log([90.0, 91.0], [2.0, 2.0])]
-    (tmp_path / "log.gz").write_bytes(b"".join(map(gzip.compress, lines)))
-    monkeypatch.setattr(sources, "LARGEST", 10)
+    packed = b"".join(map(gzip.compress, lines))
+    monkeypatch.setattr(sources, "LARGEST", largest)
+    (tmp_path / "log.gz").write_bytes(packed + bytes(512))
     assert samples(sglang.read(load(str(tmp_path / "log.gz"))), "gen_throughput") == (90.0, 91.0)
+    (tmp_path / "log.gz").write_bytes(packed[:-12])
+    with pytest.raises(NothingRead, match=r"log\.gz cannot be unpacked: it is cut off"):
+        sglang.read(load(str(tmp_path / "log.gz")))
 
 
 def test_of_many_lines_a_bounded_number_is_held(monkeypatch: pytest.MonkeyPatch) -> None:

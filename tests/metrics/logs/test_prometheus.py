@@ -117,6 +117,11 @@ def test_llama_cpp_s_speeds_are_tokens_over_the_time_that_they_took() -> None:
     assert samples(read(*scrapes), "generation_throughput") == (60.0,)
 
 
+def test_a_last_line_without_an_end_is_none_for_it_may_be_cut_within_a_number() -> None:
+    scrape = "".join(f"{line}\n" for line in vllm(100, 150, 20, 3.0)) + "vllm:generation_tokens_total 12"
+    assert "generation_tokens" not in metrics(prometheus.read(Source("log", scrape.encode())))
+
+
 def test_text_that_is_none_of_prometheus_is_refused() -> None:
     with pytest.raises(NothingRead, match="no text of Prometheus"):
         read(*vllm(100, 150, 20, 3.0), "vllm:broken{ 1.0")
