@@ -9,6 +9,7 @@ from probes.kit.host import Host
 Words = tuple[str | Redacted, ...]
 
 NOT_TOLD = Gap("not_observable", "this engine tells it in its log alone")
+_OTHERWISE = Gap("not_observable", "the server tells it in a form that is not known here, or as a secret")
 UNSET = Gap("absent", "none is set")
 MOST_WORDS = 128
 
@@ -68,16 +69,21 @@ def at(told: Mapping[str, Any], *names: str) -> Any:
 
 
 def number(value: Any, otherwise: Gap = NOT_TOLD) -> Seen[int]:
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+    """otherwise: why there is none, where nothing is told."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else _why(value, otherwise)
 
 
 def text(value: Any, otherwise: Gap = NOT_TOLD) -> Seen[str]:
-    return value if isinstance(value, str) and value else otherwise
+    return value if isinstance(value, str) and value else _why(value, otherwise)
 
 
 def sizes(value: Any) -> Seen[tuple[int, ...]]:
     is_list = isinstance(value, list) and all(type(one) is int for one in value)
-    return tuple(sorted(value)) if is_list else NOT_TOLD
+    return tuple(sorted(value)) if is_list else _why(value, NOT_TOLD)
+
+
+def _why(value: Any, otherwise: Gap) -> Gap:
+    return otherwise if value is None or value == "" else _OTHERWISE
 
 
 def words(value: Any) -> Words | None:

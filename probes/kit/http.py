@@ -89,7 +89,8 @@ def _asked(at: str, path: str) -> Seen[bytes]:
     except TimeoutError:
         return Gap("timed_out", f"{path}: no whole answer within {SECONDS:g} s")
     except (http.client.HTTPException, ValueError) as error:
-        return Gap("failed", f"{path}: no answer of HTTP: {type(error).__name__} {error}".strip())
+        says = str(error) if type(error) in _WITHOUT_ITS_TEXT else type(error).__name__
+        return Gap("failed", f"{path}: no answer of HTTP: {says}")
 
 
 def _body(response: http.client.HTTPResponse) -> Seen[bytes]:
@@ -105,6 +106,14 @@ def _body(response: http.client.HTTPResponse) -> Seen[bytes]:
     if len(body) > CAP:
         return Gap("failed", f"it answers more than {CAP >> 20} MiB")
     return Gap("failed", "its answer breaks off") if response.length else body
+
+
+class _TooMuch(ValueError):
+    """More than an answer may have."""
+
+
+_WITHOUT_ITS_TEXT = (_TooMuch, http.client.HTTPException, http.client.LineTooLong)
+"""Of what http.client raises; the others quote what was answered, which is kept nowhere."""
 
 
 class _Door(io.RawIOBase):
@@ -125,7 +134,7 @@ class _Door(io.RawIOBase):
         if left <= 0:
             raise TimeoutError
         if self._left <= 0:
-            raise ValueError(f"more than {CAP >> 20} MiB")
+            raise _TooMuch(f"more than {CAP >> 20} MiB")
         self._door.settimeout(left)
         count = self._door.recv_into(buffer)
         self._left -= count

@@ -90,6 +90,15 @@ def test_values_of_another_type_are_gaps(other: Mapping[str, Any]) -> None:
         assert value == Gap("not_observable")
 
 
+@pytest.mark.parametrize("version", [7, ["0.5.9"], {"$": "hmac", "key": "k", "digest": "d"}])
+def test_what_it_tells_in_another_form_is_not_said_to_be_untold(version: Any) -> None:
+    told, untold = (sglang({"/server_info": {**SGLANG, "version": value}}).version for value in (version, None))
+    assert isinstance(told, Gap)
+    assert isinstance(untold, Gap)
+    assert "in a form that is not known here" in told.detail
+    assert "in its log alone" in untold.detail
+
+
 @pytest.mark.parametrize("answer", [[], "ready", 3, None])
 def test_json_of_another_form_is_a_gap_of_each_fact(answer: Any) -> None:
     it = sglang({"/server_info": answer})
