@@ -105,12 +105,16 @@ def _benchmark(record: Mapping[str, Any], client: str) -> Benchmark:
 
 def _of_statistics(key: str, it: Mapping[str, Any], unit: str, client: str, count: int = 0) -> Metric:
     """One number where there is only the average, for that is of all requests together."""
-    word, source = WORDS[key], f"{client}, {key}"
-    word = word._replace(unit=word.unit or unit_here(unit))
+    word, source = _in(unit, WORDS[key]), f"{client}, {key}"
     statistics = {name: value for name, value in it.items() if is_statistic(name) and value is not None}
     if set(statistics) == {"avg"}:
         return number(statistics["avg"], word, source)
     return distribution(statistics, word, source, 0 if word.name == "itl" else count)
+
+
+def _in(unit: str, word: Word) -> Word:
+    """In the unit that stands beside it; in the usual one where none does."""
+    return word._replace(unit=unit_here(unit) or word.unit)
 
 
 def unit_here(unit: str) -> str:
@@ -245,6 +249,6 @@ def _of_requests(key: str, done: Sequence[Mapping[str, Any]], client: str) -> Me
     told = [it[key] for it in done if isinstance(it.get(key), dict) and "value" in it[key]]
     if not told:
         return None
-    word = WORDS[key]._replace(unit=WORDS[key].unit or unit_here(str(told[0].get("unit", ""))))
+    word = _in(str(told[0].get("unit", "")), WORDS[key])
     values = [value for it in told for value in (it["value"] if isinstance(it["value"], list) else [it["value"]])]
     return series(values, word, f"{client}, {key}")

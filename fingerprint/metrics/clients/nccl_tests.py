@@ -1,9 +1,10 @@
 """Reads the tables of nccl-tests (all_reduce_perf and the like; rccl-tests too), of all versions: with and without the
 columns redop and root, `error` of old and `#wrong` since.
 
-A row is a size in B; time in us, algbw and busbw in GB/s, of the operation into another buffer (out of place) and into
-its own (in place). With NCCL_DEBUG=INFO the library's lines tear rows apart: what they wrote into a row is taken out,
-and a row that has not a value for each column is left out, which is told.
+A row is a size in B; time in us, algbw and busbw in GB/s unless the row under the title says otherwise, of the
+operation into another buffer (out of place) and into its own (in place). With NCCL_DEBUG=INFO the library's lines tear
+rows apart: what they wrote into a row is taken out, and a row that has not a value for each column is left out, which
+is told.
 https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 """
 
@@ -25,6 +26,10 @@ _WORDS = {
 _AVERAGE = Word("avg_busbw", "GB/s", "higher")
 _WRONG = Word("out_of_bounds_values", better="lower")
 _TITLE = re.compile(r"#\s+size\s+count\s+type\s+.*\btime\s+algbw\s+busbw\s+\S+\s+time\s+algbw\s+busbw\s+\S+\s*")
+_UNITS = re.compile(
+    r"#\s+\(B\)\s+\(elements\)\s+\((?P<time>[^\s()]+)\)\s+\((?P<algbw>[^\s()]+)\)\s+\((?P<busbw>[^\s()]+)\).*"
+)
+"""Under the title: those of time and both bandwidths, in place as out of place."""
 _SETTINGS = re.compile(
     r"# nThread (?P<threads>\d+) nGpus (?P<gpus>\d+) minBytes (?P<min_bytes>\d+) maxBytes (?P<max_bytes>\d+)"
     r" step: (?P<step>\S+) warmup iters: (?P<warmup_iters>\d+) iters: (?P<iters>\d+)"
@@ -52,6 +57,7 @@ class Table(NamedTuple):
     asked: Mapping[str, Any]
     rows: list[Row]
     totals: dict[str, Any]
+    units: dict[str, str]
 
 
 def recognises_text(text: str) -> bool:
@@ -61,7 +67,7 @@ def recognises_text(text: str) -> bool:
 def read_text(text: str) -> Found:
     torn: list[str] = []
     tables = list(_tables(_LIBRARY.sub(r"\g<row>", text), torn))
-    benchmarks = [Benchmark(it.asked, [*_of_rows(it.rows), *_totals(it)]) for it in tables]
+    benchmarks = [Benchmark(it.asked, [*_of_rows(it), *_totals(it)]) for it in tables]
     if torn and not any(it.metrics for it in benchmarks):
         raise NothingRead(f"all {len(torn)} rows of nccl-tests were torn apart by other output; unset NCCL_DEBUG")
     remarks = [f"{len(torn)} rows of nccl-tests were torn apart by other output and left out"] if torn else ()
@@ -72,7 +78,7 @@ def _tables(text: str, torn: list[str]) -> Iterator[Table]:
     """Each is whole once the next is asked for. Under a title, a line that begins with a number is a row."""
     asked: dict[str, Any] = {}
     heads: Sequence[str] = ()
-    table = Table({}, [], {})
+    table = Table({}, [], {}, {})
     for line in text.splitlines():
         if name := _COLLECTIVE.search(line):
             asked = {"collective": name["name"]}
@@ -82,14 +88,16 @@ def _tables(text: str, torn: list[str]) -> Iterator[Table]:
         elif rank := _RANK.match(line):  # of which some may be left out
             asked["ranks"] = max(asked.get("ranks", 0), int(rank["rank"]) + 1)
         elif _TITLE.fullmatch(line.strip()):
-            heads, table = line.strip("# \n").split(), Table(given(asked), [], {})
+            heads, table = line.strip("# \n").split(), Table(given(asked), [], {}, {})
             yield table
         elif heads:
             _take(line, heads, table, torn)
 
 
 def _take(line: str, heads: Sequence[str], table: Table, torn: list[str]) -> None:
-    if out := _OUT_OF_BOUNDS.match(line):
+    if units := _UNITS.match(line):
+        table.units.update(units.groupdict())
+    elif out := _OUT_OF_BOUNDS.match(line):
         table.totals["wrong"] = plain(out["value"])
     elif average := _AVERAGED.match(line):
         table.totals["average"] = plain(average["value"])
@@ -111,12 +119,13 @@ def _row(values: Sequence[str], heads: Sequence[str]) -> Row | None:
     return Row(int(values[0]), tuple(values[2:first]), (groups[0], groups[1]))
 
 
-def _of_rows(rows: Sequence[Row]) -> Iterator[Metric]:
-    several = len({row.kind for row in rows}) > 1
-    for row in rows:
+def _of_rows(table: Table) -> Iterator[Metric]:
+    several = len({row.kind for row in table.rows}) > 1
+    words = {key: word._replace(unit=table.units.get(key, word.unit)) for key, word in _WORDS.items()}
+    for row in table.rows:
         prefix = f"{' '.join(row.kind)}/{row.size} B" if several else f"{row.size} B"
         for place, group in zip(("", "in-place/"), row.groups, strict=True):
-            for key, word in _WORDS.items():
+            for key, word in words.items():
                 if group[key] != "N/A":
                     source = f"{CLIENT}, {'in place' if place else 'out of place'}"
                     yield number(plain(group[key]), word._replace(name=f"{prefix}/{place}{key}"), source)
@@ -130,4 +139,5 @@ def _totals(table: Table) -> Iterator[Metric]:
     if wrong is not None:
         yield number(wrong, _WRONG, f"{CLIENT}, out of bounds values")
     if "average" in table.totals:
-        yield number(table.totals["average"], _AVERAGE, f"{CLIENT}, average bus bandwidth")
+        average = _AVERAGE._replace(unit=table.units.get("busbw", _AVERAGE.unit))
+        yield number(table.totals["average"], average, f"{CLIENT}, average bus bandwidth")

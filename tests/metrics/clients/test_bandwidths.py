@@ -46,6 +46,12 @@ def test_a_table_with_redop_and_root() -> None:
     }  # fmt: skip
 
 
+def test_units_are_those_under_the_title() -> None:
+    found = of_text(f"{SETTINGS}{TITLE.replace('(us)', '(ms)').replace('(GB/s)', '(GiB/s)')}{ROWS}{END}")
+    units = {it.name.rpartition("/")[2]: it.unit for it in found.metrics}
+    assert units == {"time": "ms", "algbw": "GiB/s", "busbw": "GiB/s", "avg_busbw": "GiB/s", "out_of_bounds_values": ""}
+
+
 def test_of_a_list_of_ranks_that_was_shortened_the_last_one_tells_how_many_there_were() -> None:
     last = "#  Rank 15 Group  0 Pid   2101 on node8 device  7 [0000:da:00] NVIDIA A100-SXM4-40GB\n"
     assert of_text(f"{SETTINGS}{last}{TITLE}{ROWS}").workload["nccl-tests/ranks"] == 16

@@ -73,6 +73,15 @@ def test_an_export_of_aiperf() -> None:
     }  # fmt: skip
 
 
+def test_a_unit_that_stands_beside_a_value_is_its_unit_whatever_is_usual() -> None:
+    told = {
+        "output_token_throughput": {"unit": "tokens/min", "avg": 6039},
+        "benchmark_duration": {"unit": "ms", "avg": 5},
+    }
+    found = of_json({**EXPORT, **told})
+    assert (one(found, "output_throughput").unit, one(found, "duration").unit) == ("tokens/min", "ms")
+
+
 def test_the_configuration_of_the_newest_aiperf() -> None:
     config = {
         "models": {"items": [{"name": "m"}]}, "endpoint": {"urls": ["http://h"], "type": "chat", "streaming": True},
