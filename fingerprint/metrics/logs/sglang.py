@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from fingerprint.metrics.found import Found, NothingRead
 from fingerprint.metrics.logs import servers
-from fingerprint.metrics.logs.lines import COUNT, Line, mark, number_of
+from fingerprint.metrics.logs.lines import COUNT, UNREADABLE, Line, mark, number_of
 from fingerprint.metrics.logs.starts import Starts
 from fingerprint.metrics.logs.table import PER_STREAM, Column, Table, per_stream, requests_in_words, running_of
 from fingerprint.metrics.metric import Metric
@@ -196,6 +196,8 @@ def _is_waiting(found: "re.Match[bytes]") -> bool:
 
 def _values(line: Line, running: float) -> dict[str, float | None]:
     speed, accepted = line.reading(b"gen throughput (token/s): "), line.reading(b"accept len: ")
+    if accepted == 0:  # nothing was verified: each step accepts the token of verification at least
+        accepted = UNREADABLE
     step = 1000 * running * (accepted or 1.0) / speed if speed else None
     graph = line.word(b" graph: ") or line.word(b"cuda graph: ")
     return {

@@ -222,3 +222,12 @@ def test_thousands_that_are_set_apart_are_read() -> None:
     found = read(*(line.format(requests) for requests in ("1,025", "1,026", "1,500")))
     assert samples(found, "gen_throughput") == (1234.5, 1234.5)
     assert samples(found, "running_requests") == (1026.0, 1500.0)
+
+
+def test_an_accept_length_of_0_is_none_and_no_step_without_speculation() -> None:
+    told = metrics(read(sglang_start(), *(decode(90.0, accept) for accept in (2.0, 2.0, 0.0))))
+    assert (told["accept_length"].samples, told["gen_throughput"].samples) == ((2.0,), (90.0, 90.0))
+    assert "decode_step_ms" not in told
+    only = metrics(read(sglang_start(), *(decode(90.0, 0.0) for _ in range(3))))
+    assert "decode_step_ms" not in only
+    assert (only["accept_length"].gap, only["cycle_ms"].gap) != ("", "")
