@@ -15,8 +15,8 @@ LIMIT = 1 << 13  # rows that are held
 _SIZES = (1, 2, 3, 4, *(size << doubled for doubled in range(1, 24) for size in (3, 4)))
 
 NO_NUMBER = (
-    "where the log tells of it, or of what it is reckoned from, stands no number of 0 or more (but nan, inf, -1), or a 0 "
-    "that it cannot be"
+    "where the log tells of it, or of what it is reckoned from, stands no number of 0 or more (but nan, inf, -1), "
+    "or a 0 that it cannot be"
 )
 
 
