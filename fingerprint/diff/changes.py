@@ -110,6 +110,12 @@ class Folded(msgspec.Struct, frozen=True, kw_only=True):
     on: str
     follows: str | None = None
 
+    @property
+    def which(self) -> tuple[str, ...]:
+        """Their paths, where it is several and not all."""
+        some, _, every = self.on.partition("/")
+        return tuple(str(change.path) for change in self.changes) if self.changes[1:] and some != every else ()
+
 
 class NotKnown(msgspec.Struct, frozen=True):
     """A fact, or with empty names a whole section, that cannot be compared.

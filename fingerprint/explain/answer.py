@@ -13,7 +13,7 @@ from fingerprint.explain.subject import Subject, command_of, unlike_ends, was_im
 from fingerprint.explain.unknown import tells_why
 from fingerprint.explain.values import percent
 from fingerprint.runs.run import Run
-from fingerprint.words import before_after, clean, growth, in_words
+from fingerprint.words import before_after, clean, growth, in_words, quantity
 
 MOVED = ("worse", "better")
 _NAMED = 3
@@ -29,27 +29,36 @@ def headline(
     changes: Sequence[ChangedFact],
     otherwise: str,
     waited: str = "",
+    *,
+    seen: bool = True,
 ) -> str:
     """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what was not alike while they ran,
-    and what held one of them up."""
-    moved = foremost(_moved(metrics))
-    if moved and suspects and suspects[0].reaches:
-        unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
-        at_most = _at_most(moved, suspects[0])
-        return f"{start}{_in_words(moved)}; first suspect{unlikely}: {_change(suspects, changes)}{at_most}."
-    if moved and suspects:
-        nothing = "nothing that changed is known to lead to it"
-        return f"{start}{_in_words(moved)}, and {nothing}: {_change(suspects, changes)}{waited}."
-    if moved and waited:
-        return f"{start}{_in_words(moved)}, and no state changed that could explain it{waited}."
-    if moved:
-        return f"{start}{_in_words(moved)}, and nothing that was seen in both runs changed that could explain it."
+    and what held one of them up. `seen`: whether any state was seen in both runs."""
+    if moved := foremost(_moved(metrics)):
+        return f"{start}{_in_words(moved)}{_why(moved, suspects, changes, waited, seen=seen)}."
     if suspects:
         return f"{start}{_change(suspects, changes)}{_doubt(metrics)}."
     if any(not change.context for change in changes):
         nothing = f"Nothing is known to have changed, but not all could be compared{_dark(changes)}"
         return f"{start}{nothing}{waited}{_doubt(metrics)}."
     return f"{start}{otherwise}{waited}{_doubt(metrics)}."
+
+
+def _why(
+    moved: MetricChange, suspects: Sequence[Suspect], changes: Sequence[ChangedFact], waited: str, *, seen: bool
+) -> str:
+    if not suspects and not seen:
+        return f", and no state was seen in both runs: what changed is not known{waited}"
+    if not suspects:
+        nothing = "no state" if waited else "nothing that was seen in both runs"
+        return f", and {nothing} changed that could explain it{waited}"
+    change = _change(suspects, changes)
+    if not suspects[0].reaches:
+        return f", and nothing that changed is known to lead to it: {change}{waited}"
+    if not _can_explain(suspects):
+        return f", and what changed explains nothing of it: {change}{waited}"
+    unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
+    return f"; first suspect{unlikely}: {change}{_at_most(moved, suspects[0])}"
 
 
 def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange], moved: str) -> str:
@@ -94,6 +103,11 @@ def _at_most(metric: MetricChange, first: Suspect) -> str:
         return ""
     share = first.explains.high / abs(metric.b.median - metric.a.median)
     return f", at most {100 * share:.0f} % of it" if share < LESS_THAN_HALF else ""
+
+
+def _can_explain(suspects: Sequence[Suspect]) -> Sequence[Suspect]:
+    """Those that explain some of it, or of which nobody knows how much."""
+    return [suspect for suspect in suspects if suspect.explains is None or suspect.explains.high]
 
 
 def _change(suspects: Sequence[Suspect], changes: Sequence[ChangedFact]) -> str:
@@ -165,6 +179,12 @@ def _again(run: Run) -> str:
     return f"fingerprint attach --name {name} {which}, once it serves"
 
 
+def _as_it_is(moved: MetricChange, run: Run) -> str:
+    """Where nothing can be set back: chance and what has passed are told from what lasts."""
+    sides = [quantity(side.median, moved.unit) for side in (moved.b, moved.a) if side]
+    return f"See whether {clean(moved.name)} stays at {' or comes back to '.join(sides)}: {_again(run)}"
+
+
 def next_steps(
     a: Subject,
     b: Subject,
@@ -174,9 +194,12 @@ def next_steps(
     unknown: Sequence[Unknown],
     known: ProbeOf,
 ) -> Iterator[str]:
-    if suspects:
-        yield deciding(metrics, suspects) or _about(suspects[0], a.name, b.name, changes)
-        yield from besides(metrics, suspects)
+    moved = foremost(_moved(metrics))
+    if able := _can_explain(suspects):
+        yield deciding(metrics, able) or _about(able[0], a.name, b.name, changes)
+        yield from besides(metrics, able)
+    elif moved and b.last:
+        yield _as_it_is(moved, b.last)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):
         yield f"Start each three times or more, as attempts of one name, on an otherwise idle machine: {_again(b.last)}"
     denied = {"gap": "denied"}

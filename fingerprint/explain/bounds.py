@@ -8,10 +8,15 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded
 from fingerprint.explain.contract import MetricChange, Range, Unexplained
 from fingerprint.explain.mechanisms.graph import Resource, Rule
+from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.observed import Observed, level, on_item
 
 NO_BOUND = "no bound known"
 NO_METRIC = "no metric moved"
+NO_PART = "such a change has no parts"
+"""Of a run that ended otherwise, and of a number that came from 0 or went there."""
+NEXT_TO_NOTHING = 0.01
+"""Of a change: who explains less explains nothing."""
 DUST = 1e-3
 """Of a change: less is left over by rounding."""
 
@@ -24,6 +29,10 @@ class Explained(NamedTuple):
     why_not: str = NO_BOUND
     share: float = 1.0
 
+    @property
+    def is_nothing(self) -> bool:
+        return self.range is not None and not self.range.high
+
 
 def explained(
     change: Folded, rules: Sequence[Rule], metric: MetricChange | None, seen: Mapping[str, Observed], cap: float
@@ -32,12 +41,15 @@ def explained(
     went to, as the most that can be claimed; infinity for none."""
     if metric is None or metric.a is None or metric.b is None:
         return Explained(why_not=NO_METRIC)
+    if metric.ratio is None or metric.name == EXIT_STATUS:
+        return Explained(why_not=NO_PART)
     ratios = [_ratio(change, rule, seen) for rule in rules]
     known = [ratio for ratio in ratios if ratio is not None]
     if not known or len(known) < len(ratios):
         return Explained()
     most = min(max(known), cap)
-    return Explained(_range(metric, most), "", _share(most, metric))
+    share = _share(most, metric)
+    return Explained(_range(metric, most if share >= NEXT_TO_NOTHING else 1.0), "", share)
 
 
 def _share(most: float, metric: MetricChange) -> float:

@@ -112,11 +112,11 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
-    start = foreword(a, b, same, metrics, moved(changes))
+    start, waited = foreword(a, b, same, metrics, moved(changes)), under_load(during, found.seen) + told_first(held)
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart) + left_open(changes)
     return Diff(
         schema=SCHEMA,
-        headline=headline(start, metrics, suspects, told, otherwise, under_load(during, found.seen) + told_first(held)),
+        headline=headline(start, metrics, suspects, told, otherwise, waited, seen=bool(ruled.count or told)),
         a=side_of(a),
         b=side_of(b),
         comparable=same,

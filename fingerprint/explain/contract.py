@@ -208,7 +208,8 @@ class Beside(Contract, frozen=True):
 class Suspect(Contract, frozen=True):
     """One changed state that can have moved the number.
 
-    facts: paths or globs. on: how many of how many devices, or empty. score: 0..1, orders the suspects; parts: what it
+    facts: paths or globs. on: how many of how many devices, or empty; which: their paths, where it is several and not
+    all. score: 0..1, orders the suspects; parts: what it
     is made of. rules: mechanisms by which it leads to the number (`fingerprint explain RULE`); reaches: false where it
     is known to lead elsewhere only. explains: of the change, at most so much; null for the reason in explains_why_not.
     beside: what decides with it without having changed. consequences: facts whose change follows from this one.
@@ -222,6 +223,7 @@ class Suspect(Contract, frozen=True):
     after: Any
     unit: str
     on: str
+    which: tuple[str, ...]
     likelihood: Likelihood
     score: float
     parts: Mapping[str, float]
@@ -252,9 +254,9 @@ class OneSided(Contract, frozen=True):
 
 class ChangedFact(Contract, frozen=True):
     """before, after: the value, or {"gap": code}, {"redacted": true} or, where it changed while that run ran,
-    {"during": [first, last]}. values: by path where devices differ; then before and after are null.
-
-    follows: the fact that it is a consequence of. suspect: rank of the suspect it belongs to. context: never a suspect.
+    {"during": [first, last]}. values: by path where devices differ; then before and after are null. which: as of a
+    suspect. follows: the fact that it is a consequence of. suspect: rank of the suspect it belongs to. context: never a
+    suspect.
     """
 
     fact: str
@@ -264,6 +266,7 @@ class ChangedFact(Contract, frozen=True):
     after: Any
     unit: str
     on: str
+    which: tuple[str, ...]
     values: Mapping[str, tuple[Any, Any]]
     follows: str | None
     suspect: int | None
@@ -362,10 +365,7 @@ class HeldUp(Contract, frozen=True):
     says: str
 
 
-class Unexplained(Contract, frozen=True):
-    low: float
-    high: float
-    unit: str
+class Unexplained(Range, frozen=True):
     says: str
 
 

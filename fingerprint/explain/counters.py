@@ -91,7 +91,7 @@ def _was_reset(paths: Sequence[FactPath], known: ProbeOf) -> ChangedFact:
     fact = fact_at(paths[0], known)
     return ChangedFact(
         fact=starred(paths), kind="counter", verdict="was reset", before=None, after=None,
-        unit=fact.unit if fact else "", on="", values={}, follows=None, suspect=None,
+        unit=fact.unit if fact else "", on="", which=(), values={}, follows=None, suspect=None,
         context=False, says="the counter fell while a run ran",
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
-from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of
+from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of, went_against
 from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
@@ -43,9 +43,10 @@ class Ranked(NamedTuple):
     @property
     def order(self) -> tuple[bool, bool, float, bool, float, str]:
         """What cannot reach the metric stands behind all that can, and never among them; likewise what the process does
-        not have. Of what is as suspicious, what is about the process stands before what is about its host, and what
-        usually does much before what usually does little: a batch before a key of the API."""
-        idle, of_host = NOT_IN_FORCE in self.parts, not self.change.first.key.target
+        not have, and what can explain nothing of the change. Of what is as suspicious, what is about the process stands
+        before what is about its host, and what usually does much before what usually does little: a batch before a key
+        of the API."""
+        idle, of_host = NOT_IN_FORCE in self.parts or self.explains.is_nothing, not self.change.first.key.target
         return not self.reaches, idle, -self.score, of_host, -self._usually, self.change.text
 
     @property
@@ -133,7 +134,7 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
     proof = evidence if printed.cause else (*limits.evidence, *signs)
-    likelihood = _likelihood(way, proof, against, about)
+    likelihood: Likelihood = "unlikely" if most.is_nothing else _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
 
 
@@ -163,7 +164,7 @@ def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evid
         return "unlikely"
     if not against:
         return "likely" if evidence and not _is_at_rest(about) and not _seldom_ends(way, about) else "possible"
-    moved = {metric.name for metric in about.metrics if metric.verdict in MOVED}
+    moved = {metric.name for metric in about.metrics if metric.verdict in MOVED and not _went_against(metric, about)}
     return "possible" if evidence and all(one.fact in moved for one in against) else "unlikely"
 
 
@@ -180,5 +181,11 @@ def _is_at_rest(about: _About) -> bool:
 def _cap(way: Reach, about: _About) -> float:
     """No more than the least of what moved beside it, and should have moved as well."""
     names = {evidence.fact for evidence in way.against}
-    ratios = [metric.ratio for metric in about.metrics if metric.name in names and metric.ratio]
-    return min((max(ratio, 1 / ratio) for ratio in ratios), default=inf)
+    beside = [metric for metric in about.metrics if metric.name in names]
+    if any(_went_against(metric, about) for metric in beside):
+        return 1.0
+    return min((max(metric.ratio, 1 / metric.ratio) for metric in beside if metric.ratio), default=inf)
+
+
+def _went_against(metric: MetricChange, about: _About) -> bool:
+    return about.target is not None and went_against(metric, about.target)

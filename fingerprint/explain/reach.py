@@ -67,7 +67,8 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     leading = tuple(rule for rule in seen if leads(rule, target.phases))
     if not leading:
         return Reach(seen, False, (_says(change, f"no way from it to {target.name} is known"),))
-    agrees, unmoved = _agrees(change, leading[0], target), tuple(_unmoved(leading, target, metrics))
+    agrees = _agrees(change, leading[0], target)
+    unmoved = tuple(_unmoved(leading, target, metrics, one_way=agrees is True))
     if agrees is not False or leading[0].mostly:
         runs_out = leading[0].breaks == "often" and not leading[0].best
         ran_out = agrees is True and target.name == EXIT_STATUS and runs_out
@@ -134,18 +135,30 @@ def _plain(value: object) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _unmoved(rules: Sequence[Rule], target: Target, metrics: Sequence[MetricChange]) -> Iterable[Evidence]:
-    """Numbers that it should have moved as much, and that moved little."""
+def _unmoved(
+    rules: Sequence[Rule], target: Target, metrics: Sequence[MetricChange], *, one_way: bool
+) -> Iterable[Evidence]:
+    """Numbers that it should have moved as much, and that moved little; or, of what pushes all one way, the other
+    way."""
     for metric in metrics:
         phases = phases_of_metric(metric.name, metric.unit)
-        if not _moved_little(metric, target) or OF_MEMORY in (phases, target.phases):
+        opposed = one_way and went_against(metric, target)
+        if not (opposed or _moved_little(metric, target)) or OF_MEMORY in (phases, target.phases):
             continue
         if phases == ANY or phases <= target.phases:
             continue
         if all(phases <= phases_of(rule).keys() for rule in rules):
             a, b = (side.median if side else None for side in (metric.a, metric.b))
-            told = f"it should have moved {metric.name} as well, which went to {metric.ratio:.2f}x only"
+            went = f"went the other way, to {metric.ratio:.2f}x" if opposed else f"went to {metric.ratio:.2f}x only"
+            told = f"it should have moved {metric.name} as well, which {went}"
             yield Evidence(fact=metric.name, a=a, b=b, says=told)
+
+
+def went_against(metric: MetricChange, target: Target) -> bool:
+    """Whether it got better where the number to be explained got worse, or the other way round."""
+    if target.slower is None or not metric.ratio or metric.verdict not in ("worse", "better"):
+        return False
+    return (metric.verdict == "worse") is not target.slower
 
 
 def _moved_little(metric: MetricChange, target: Target) -> bool:

@@ -21,6 +21,7 @@ from fingerprint.report.phrases import (
     moved_during,
     named,
     no_suspect,
+    on_which,
     ratio,
     remarks,
     said_of,
@@ -149,7 +150,7 @@ def _changes(diff: Diff) -> Iterator[str]:
 
 
 def _change(change: ChangedFact) -> Sequence[str]:
-    notes = ["" if change.verdict == "changed" else change.verdict, f"on {change.on}" if change.on else "", change.says]
+    notes = ["" if change.verdict == "changed" else change.verdict, on_which(change), change.says]
     sides = "" if change.verdict == "was reset" else values(change)
     return cell(change.fact), words(sides), words("; ".join(filter(None, notes)))
 

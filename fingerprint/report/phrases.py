@@ -145,6 +145,19 @@ def _sides(change: ChangedFact, before: Any, after: Any) -> str:
     return before_after(before, after, change.unit, change.fact)
 
 
+def on_which(change: ChangedFact) -> str:
+    """`on 3/8: 0000:17:00.0, ...`; empty where there are no siblings."""
+    if not change.on:
+        return ""
+    which = f": {_places(change.fact, change.which)}" if change.which else ""
+    return f"on {clean(change.on)}{which}"
+
+
+def _places(fact: str, paths: Sequence[str]) -> str:
+    """What stands in the paths where the glob has its asterisks."""
+    return clean(listed([place(fact, path) for path in paths], DEVICES))
+
+
 def in_both(item: During) -> str:
     return item.says or before_after(item.a, item.b, item.unit)
 
@@ -172,6 +185,8 @@ def no_suspect(diff: Diff) -> str:
     lasting = [change for change in diff.changes if not change.context]
     if lasting:
         return "None: nothing that changed is known to move a metric."
+    if not diff.ruled_out.count:
+        return "None: no state was seen in both."
     return "None: of what was read in both, nothing changed that could move a metric."
 
 
@@ -189,6 +204,8 @@ def named(suspect: Suspect, *, in_full: bool = False) -> Iterator[tuple[str, str
     """What speaks for and against it, under its name. in_full: mechanisms whole, else what comes first of them."""
     if suspect.facts[1:]:
         yield "also", listed(suspect.facts[1:], 5)
+    if suspect.which:
+        yield "only on", _places(suspect.facts[0], suspect.which)
     if suspect.mechanism:
         why = " -> ".join(suspect.mechanism)
         yield "why", why if in_full else _first_clause(why)

@@ -35,6 +35,7 @@ from fingerprint.report.phrases import (
     in_both,
     listed,
     medians,
+    on_which,
     paired,
     ratio,
     remarks,
@@ -192,7 +193,7 @@ def _change(change: ChangedFact, *others: ChangedFact, above: str) -> tuple[Text
     if change.verdict not in ("changed", DURING):
         words.append(f"{'  ' * bool(words)}{change.verdict}", "yellow")
     if change.on:
-        words.append(f"  on {change.on}", LABEL)
+        words.append(f"  {on_which(change)}", LABEL)
     if change.context:
         words.append("  context", LABEL)
     if others:
@@ -260,9 +261,9 @@ def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> Text:
 
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.blind:
-        more = f", and {len(diff.blind) - BLIND} more" if diff.blind[BLIND:] else ""
-        yield heading("Not read at all", f"it can move the metric, and no probe sees it{more}", close=True)
+        yield heading("Not read at all", "it can move the metric, and no probe sees it", close=True)
         yield from (indented(f"{sight.what}: {sight.look}") for sight in diff.blind[:BLIND])
+        yield from _left_out(len(diff.blind), BLIND)
 
 
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:

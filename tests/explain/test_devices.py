@@ -37,6 +37,18 @@ def test_a_device_that_was_lost_in_the_middle_of_a_run_is_the_first_suspect() ->
     assert exit_status(diff) == 1
 
 
+def test_which_devices_changed_is_told_where_it_is_several_and_not_all() -> None:
+    def racks(*limits: int) -> Rack:
+        return rack(
+            **{name: Card(uuid=name, limit=limit, mode="a", slot=1) for name, limit in zip("xyz", limits, strict=True)}
+        )
+
+    a = ran("A", racks(3, 3, 3))
+    for limits, which in (((1, 3, 1), ("rack/x/limit", "rack/z/limit")), ((1, 1, 1), ()), ((3, 1, 3), ())):
+        diff = explained(a, ran("B", racks(*limits)))
+        assert [(s.which, c.which) for s, c in zip(diff.suspects, diff.changes, strict=True)] == [(which, which)]
+
+
 def test_what_others_lost_by_a_lost_device_is_its_consequence() -> None:
     def pair(status: Any) -> Card:
         return Card(uuid="2", limit=1, mode="a", slot=4, peers=Map({"x": Peer(status=status)}))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import probe_of
-from fingerprint.explain.bounds import left_over
+from fingerprint.explain.bounds import NO_PART, left_over
 from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.observed import observed
 from fingerprint.explain.phases import phases_of_metric
@@ -98,6 +98,42 @@ def test_what_was_at_work_can_be_a_part_of_it_unless_what_it_should_have_moved_s
     assert stood.likelihood == "unlikely"
     assert stood.explains.range is not None
     assert stood.explains.range.high == 0
+
+
+def test_a_number_that_went_the_other_way_speaks_against_what_pushes_all_one_way() -> None:
+    faster = metric("decode_ms", "better", 11.2, 7.3, unit="ms")
+    found = ranked(gpus(600), gpus(450), [VERIFY, faster], FREE, CAPPED)[POWER]
+    assert "decode_ms as well, which went the other way, to 0.65x" in found.against[0].says
+    assert found.likelihood == "unlikely"
+    assert found.explains.is_nothing
+
+
+def test_a_number_that_went_the_other_way_is_no_word_against_what_should_have_moved_it_so() -> None:
+    """A higher limit makes both faster; that verify got slower speaks against it by itself."""
+    faster = metric("decode_ms", "better", 11.2, 7.3, unit="ms")
+    found = ranked(gpus(450), gpus(600), [VERIFY, faster], CAPPED, FREE)[POWER]
+    assert [one.fact for one in found.against] == [POWER]
+
+
+def test_what_can_explain_nothing_of_the_change_stands_behind_what_nobody_knows_a_bound_of() -> None:
+    still = metric("decode_ms", "same", 11.2, 11.2, unit="ms")
+    found = ranked(gpus(600), gpus(450, mode="prohibited"), [VERIFY, still], FREE, CAPPED)
+    assert found[POWER].explains.is_nothing
+    assert found[POWER].score > found["gpu/*/compute_mode"].score
+    assert list(found) == ["gpu/*/compute_mode", POWER]
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 1), (1, 2), (137, 1)])
+def test_of_how_a_run_ended_nothing_explains_a_part(before: int, after: int) -> None:
+    ended = metric("exit_status", "worse", before, after, unit="", ratio=after / before if before else None)
+    found = ranked(gpus(600), gpus(450), [ended], FREE, CAPPED)[POWER]
+    assert (found.explains.range, found.explains.why_not) == (None, NO_PART)
+    assert left_over(ended, [(found.rules, found.explains)]) is None
+
+
+def test_of_a_number_that_came_from_0_nothing_explains_a_part() -> None:
+    risen = metric("verify_ms", "worse", 0.0, 29.6, unit="ms", ratio=None)
+    assert ranked(gpus(600), gpus(450), [risen], FREE, CAPPED)[POWER].explains.why_not == NO_PART
 
 
 def test_of_numbers_that_moved_alike_the_one_about_a_single_phase_is_explained() -> None:

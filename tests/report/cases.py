@@ -61,7 +61,7 @@ def metric(name: str, verdict: Any, before: float, after: float, **more: Any) ->
     given = {
         "a": Spread(median=before, n=1, each=(before,)),
         "b": Spread(median=after, n=1, each=(after,)),
-        "ratio": after / before,
+        "ratio": after / before if before else None,
         "ci": None,
         "says": "",
         "tail": None,
@@ -72,7 +72,7 @@ def metric(name: str, verdict: Any, before: float, after: float, **more: Any) ->
 
 def suspect(rank: int, fact: str, before: Any, after: Any, **more: Any) -> Suspect:
     empty: dict[str, Any] = {
-        "unit": "", "on": "", "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
+        "unit": "", "on": "", "which": (), "likelihood": "possible", "score": 0.5, "parts": {"prior": 0.5}, "rules": (),
         "reaches": True, "explains": None,
         "explains_why_not": "no bound known", "mechanism": (), "evidence": (), "against": (), "beside": (),
         "consequences": (), "bracket": None, "bracket_by": None, "check": "", "confirm": "", "restore": None,
@@ -100,8 +100,8 @@ def said(message: str, suspect: int | None = None, **more: Any) -> Said:
 
 def changed(fact: str, before: Any, after: Any, **more: Any) -> ChangedFact:
     empty: dict[str, Any] = {
-        "kind": "config", "verdict": "changed", "unit": "", "on": "", "values": {}, "follows": None, "suspect": None,
-        "context": False, "says": "",
+        "kind": "config", "verdict": "changed", "unit": "", "on": "", "which": (), "values": {}, "follows": None,
+        "suspect": None, "context": False, "says": "",
     }  # fmt: skip
     return ChangedFact(**{"fact": fact, "before": before, "after": after} | empty | more)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import Diff, During, Evidence
+from fingerprint.explain.contract import Diff, During, Evidence, RuledOut
 from fingerprint.report.text import render
 from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT, changed, diff, metric, suspect
 from tests.report.golden import FOLDER, texts
@@ -44,6 +44,24 @@ def test_colour_adds_nothing_but_colour(case: Diff) -> None:
 def test_no_line_but_a_command_is_longer_than_the_width(width: int) -> None:
     for line in render(EVERYTHING, width=width).splitlines():
         assert len(line) <= width or line.lstrip().startswith(("check", "restore"))
+
+
+def test_of_several_devices_and_not_all_it_is_told_which() -> None:
+    slots = ("0000:17:00.0", "0000:2a:00.0")
+    limit, uuid = (tuple(f"gpu/{slot}/{name}" for slot in slots) for name in ("power_limit", "uuid"))
+    told = diff(
+        "Changed.",
+        suspects=(suspect(1, "gpu/*/power_limit", 600, 450, on="2/8", which=limit),),
+        changes=(changed("gpu/*/uuid", "GPU-1", "GPU-2", on="2/8", which=uuid),),
+    )
+    text = render(told, width=120)
+    assert "only on   0000:17:00.0, 0000:2a:00.0\n" in text
+    assert "on 2/8: 0000:17:00.0, 0000:2a:00.0" in text
+
+
+def test_where_no_state_was_seen_in_both_nothing_is_said_to_have_stood_still() -> None:
+    told = diff("Slower.", ruled_out=RuledOut(count=0, groups=(), absent=()))
+    assert "None: no state was seen in both." in render(told, width=80)
 
 
 def test_what_cannot_be_compared_is_not_said_to_be_another() -> None:

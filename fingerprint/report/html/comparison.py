@@ -14,6 +14,7 @@ from fingerprint.report.phrases import (
     between,
     counted,
     in_both,
+    on_which,
     paired,
     ratio,
     remarks,
@@ -173,7 +174,7 @@ def _change_table(title: str, changes: Sequence[ChangedFact]) -> Html:
 def _change(change: ChangedFact) -> Html:
     notes = [
         "" if change.verdict in ("changed", DURING) else change.verdict,
-        f"on {change.on}" if change.on else "",
+        on_which(change),
         f"suspect {change.suspect}" if change.suspect else "",
         "follows from another" if change.follows else "context" if change.context else "",
     ]
