@@ -46,13 +46,14 @@ def command(files: tuple[Path, ...], name: str | None, host: str | None, at: int
     """
     from fingerprint.cli.importing import Others
     from fingerprint.cli.invocation import Invocation
+    from fingerprint.runs.run import NO_HOST
 
     invocation = Invocation()
     ours = [file for file in files if _is_ours(file)]
     named = [file for file in files if file not in ours]
     if named and not name:
         raise Trouble(f"{named[0]} is no exported run: dumps of other tools become one that --name has to name")
-    others = Others(invocation, named, host or f"the host of {name}", at or 0) if named else None
+    others = Others(invocation, named, host or f"{NO_HOST}{name}", at or 0) if named else None
     with invocation.store() as store:
         for file in ours:
             taken = _taken_in(store, file, name)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fingerprint.diff.changes import Change, Changes, Folded, Paired
+from fingerprint.diff.changes import Change, Changes, Folded, How, Paired
 from fingerprint.diff.folding import fold_alike
 from fingerprint.diff.followers import leaders
 from fingerprint.diff.known import ProbeOf, probe_of
@@ -14,6 +14,7 @@ from fingerprint.diff.scripted import below_a_script
 from fingerprint.diff.section import Compared, compare_sections
 from fingerprint.diff.too_few import hardly_counted
 from fingerprint.runs.effective import Effective
+from fingerprint.runs.run import NO_HOST
 from probes.kit.facts import Fact, Gap
 from probes.kit.paths import parse_glob
 
@@ -23,6 +24,9 @@ COMES_AND_GOES = Fact(
     source="/proc/PID/task/*/children",
     context=True,
 )
+
+
+_OF_ONE_HOST: frozenset[How] = frozenset(("same slot and unit", "unit moved"))
 
 
 def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: ProbeOf = probe_of) -> Changes:
@@ -37,7 +41,7 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
     folded, intended = _told([c for found in compared for c in found.changes], pairs, (*a.vary, *b.vary, *waivers))
     return Changes(
         pairing=(
-            *_hosts(a, b),
+            _hosts(a, b, [p.how for found in compared for p in found.pairing]),
             *pair_servers(a.sections, b.sections),
             *_launchers(a, b),
             *(p for found in compared for p in found.pairing),
@@ -52,8 +56,11 @@ def compare(a: Effective, b: Effective, *, waivers: Iterable[str] = (), known: P
     )
 
 
-def _hosts(a: Effective, b: Effective) -> tuple[Paired, ...]:
-    return (Paired(a.host, b.host, "same slot and unit" if a.host == b.host else "paired by order"),)
+def _hosts(a: Effective, b: Effective, devices: Sequence[How]) -> Paired:
+    """devices: how they were paired. Where nobody told of which host one side is, units that both have tell it."""
+    is_told = not any(side.host.startswith(NO_HOST) for side in (a, b))
+    are_same = a.host == b.host or (not is_told and not _OF_ONE_HOST.isdisjoint(devices))
+    return Paired(a.host, b.host, "same slot and unit" if are_same else "paired by order")
 
 
 def _launchers(a: Effective, b: Effective) -> tuple[Paired, ...]:

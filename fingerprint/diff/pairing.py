@@ -106,10 +106,10 @@ def _pair_siblings(keys: Iterable[Key], a: Mapping[Key, Standing], b: Mapping[Ke
 
 
 def pair_devices(a: Mapping[str, Section], b: Mapping[str, Section], *, same_host: bool) -> tuple[Paired, ...]:
-    """By unit, then by slot; on another host, where neither is shared, in the order of their slots."""
-    if not same_host:
-        return tuple(_by_order(sorted(a), sorted(b)))
+    """By unit, then by slot; on another host, where no unit is shared, in the order of their slots."""
     units_a, units_b = _units(a), _units(b)
+    if not same_host and set(units_a.values()).isdisjoint(units_b.values()):
+        return tuple(_by_order(sorted(a), sorted(b)))
     slots_b = {unit: slot for slot, unit in units_b.items()}
     moved = {s: slots_b[u] for s, u in units_a.items() if u in slots_b}
     taken = set(moved.values())

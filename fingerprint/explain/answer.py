@@ -66,7 +66,7 @@ def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricC
     said = []
     if same.same_workload is False:
         said.append("Not the same experiment. ")
-    if not same.same_host:
+    if same.same_host is False:
         said.append("Not the same host. ")
     if moved:
         said.append(f"{moved} ")

@@ -179,10 +179,11 @@ def _is_at_rest(about: _About) -> bool:
 
 
 def _cap(way: Reach, about: _About) -> float:
-    """No more than the least of what moved beside it, and should have moved as well."""
+    """No more than the least of what moved beside it, and should have moved as well; nothing where it pushes the
+    other way."""
     names = {evidence.fact for evidence in way.against}
     beside = [metric for metric in about.metrics if metric.name in names]
-    if any(_went_against(metric, about) for metric in beside):
+    if way.opposite or any(_went_against(metric, about) for metric in beside):
         return 1.0
     return min((max(metric.ratio, 1 / metric.ratio) for metric in beside if metric.ratio), default=inf)
 

@@ -33,13 +33,15 @@ class Reach(NamedTuple):
 
     reaches  False: some rule sees it, and none leads there. Nobody knows of what no rule sees
     against  why it can hardly have moved this number
-    rarely   whether it mostly moves such a number the other way
+    opposite whether it moves such a number the other way
+    rarely   whether it mostly does
     ran_out  whether the run that did not come to its end had less of what runs out
     """
 
     rules: tuple[Rule, ...]
     reaches: bool
     against: tuple[Evidence, ...]
+    opposite: bool = False
     rarely: bool = False
     ran_out: bool = False
 
@@ -72,9 +74,9 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     if agrees is not False or leading[0].mostly:
         runs_out = leading[0].breaks == "often" and not leading[0].best
         ran_out = agrees is True and target.name == EXIT_STATUS and runs_out
-        return Reach(leading, True, unmoved, agrees is False, ran_out)
+        return Reach(leading, True, unmoved, rarely=agrees is False, ran_out=ran_out)
     told = f"it should have made {target.name} {'better' if target.slower else 'worse'}"
-    return Reach(leading, True, (_says(change, told), *unmoved))
+    return Reach(leading, True, (_says(change, told), *unmoved), opposite=True)
 
 
 def _seeing(change: Folded) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 from fingerprint.diff.changes import Changes, How
 from fingerprint.explain.contract import Comparable
 from fingerprint.explain.subject import Subject, unlike_ends, was_imported
+from fingerprint.runs.run import NO_HOST
 from fingerprint.walk import two_keys
 
 GPU = "gpu"
@@ -13,7 +14,7 @@ GPU = "gpu"
 
 def comparable(a: Subject, b: Subject, changes: Changes, canary: str = "") -> Comparable:
     """What is not known is None and is said, never taken for the same. canary: what it told of the host."""
-    host = a.state.host == b.state.host
+    host = _host(a, b, changes)
     command = _command(a, b)
     workload = _workload(a, b)
     crossed = _crossed(a, b, changes) if host else ()
@@ -30,6 +31,13 @@ def comparable(a: Subject, b: Subject, changes: Changes, canary: str = "") -> Co
 def moved(changes: Changes) -> str:
     """That GPUs sit in other slots: nothing else may have changed, and yet the host is wired otherwise."""
     return _counted(changes, "unit moved", "is in another slot", "are in other slots")
+
+
+def _host(a: Subject, b: Subject, changes: Changes) -> bool | None:
+    """None where nobody told of which host one is."""
+    if changes.pairing[0].how != "paired by order":
+        return True
+    return None if any(side.state.host.startswith(NO_HOST) for side in (a, b)) else False
 
 
 def _gpus(changes: Changes) -> bool | None:
@@ -76,11 +84,11 @@ def _crossed(a: Subject, b: Subject, changes: Changes) -> tuple[str, ...]:
     return ("container start",) if ("container", "started") in changed else ()
 
 
-def _sentences(a: Subject, b: Subject, host: bool, command: bool | None, workload: bool | None) -> Any:
+def _sentences(a: Subject, b: Subject, host: bool | None, command: bool | None, workload: bool | None) -> Any:
     if workload is False:
         yield f"Not the same experiment: the workload differs in {', '.join(_unlike_workload(a, b))}."
     if not host:
-        yield f"Two hosts: {a.state.host} and {b.state.host}."
+        yield _other_host(a, b, host)
     if command is False:
         yield "The commands differ."
     if ends := unlike_ends(a, b):
@@ -92,6 +100,12 @@ def _sentences(a: Subject, b: Subject, host: bool, command: bool | None, workloa
         yield "No workload was recorded."
     if a.last is None or b.last is None:
         yield "A snapshot has no command, no processes and no metrics."
+
+
+def _other_host(a: Subject, b: Subject, host: bool | None) -> str:
+    if host is None:
+        return "Whether it was the same host is not known: import --host tells of which one a dump is."
+    return f"Two hosts: {a.state.host} and {b.state.host}."
 
 
 def _unlike_workload(a: Subject, b: Subject) -> list[str]:

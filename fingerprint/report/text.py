@@ -261,9 +261,9 @@ def _unknown(key: tuple[bool, str, str, str], facts: list[str]) -> Text:
 
 def _blind(diff: Diff) -> Iterator[ConsoleRenderable]:
     if diff.blind:
-        yield heading("Not read at all", "it can move the metric, and no probe sees it", close=True)
+        first = f"; the first {BLIND} of {len(diff.blind)}" if diff.blind[BLIND:] else ""
+        yield heading("Not read at all", f"it can move the metric, and no probe sees it{first}", close=True)
         yield from (indented(f"{sight.what}: {sight.look}") for sight in diff.blind[:BLIND])
-        yield from _left_out(len(diff.blind), BLIND)
 
 
 def _next(diff: Diff) -> Iterator[ConsoleRenderable]:

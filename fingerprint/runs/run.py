@@ -26,6 +26,8 @@ from fingerprint.runs.record import (
 from fingerprint.snapshot import Key, Reading
 
 State = Literal["open", "closed", "interrupted"]
+NO_HOST = "the host of "
+"""What stands before a run's name, as no host's name can, where nobody told which host an imported one is of."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

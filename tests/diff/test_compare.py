@@ -284,6 +284,14 @@ def test_devices_of_another_host_are_paired_by_order() -> None:
     assert [change.text for change in changes.changes] == ["made/devices/18/limit"]
 
 
+def test_a_unit_is_compared_with_itself_whatever_its_host_is_called() -> None:
+    a = state_of({"made": Made(devices=Map({"17": Device(uuid="u", limit=1), "18": Device(uuid="v", limit=2)}))})
+    devices = Map({"17": Device(uuid="v", limit=2), "65": Device(uuid="u", limit=1)})
+    changes = compared(a, state_of({"made": Made(devices=devices)}, host="other"))
+    assert [(p.a, p.b, p.how) for p in changes.pairing[1:]] == [("17", "65", "unit moved"), ("18", "17", "unit moved")]
+    assert changes.changes == ()
+
+
 def test_a_device_that_is_gone_is_one_change() -> None:
     a = made(devices=Map({"0": Device(uuid="u", limit=1), "1": Device(uuid="v", limit=1)}))
     b = made(devices=Map({"0": Device(uuid="u", limit=1)}))

@@ -113,6 +113,7 @@ def test_a_number_that_went_the_other_way_is_no_word_against_what_should_have_mo
     faster = metric("decode_ms", "better", 11.2, 7.3, unit="ms")
     found = ranked(gpus(450), gpus(600), [VERIFY, faster], CAPPED, FREE)[POWER]
     assert [one.fact for one in found.against] == [POWER]
+    assert found.explains.is_nothing
 
 
 def test_what_can_explain_nothing_of_the_change_stands_behind_what_nobody_knows_a_bound_of() -> None:

@@ -42,6 +42,21 @@ def test_two_dumps_of_one_host_are_told_apart_by_what_changed(fingerprint: Cli, 
     assert diff["comparable"]["same_host"] is True
 
 
+def test_where_no_host_is_told_the_same_gpus_are_those_of_one_host_and_of_others_it_is_not_known(
+    fingerprint: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "else.txt").write_text(texts.H100.replace(": GPU-0", ": GPU-f"))
+    for name in ("thursday", "friday"):
+        fingerprint("import", "q.txt", "--name", name)
+    fingerprint("import", "else.txt", "--name", "else")
+    same, other = fingerprint.diff("thursday", "friday"), fingerprint.diff("thursday", "else")
+    assert (same["comparable"]["same_host"], same["comparable"]["same_gpus"]) == (True, True)
+    assert {pair["how"] for pair in same["pairing"]} == {"same slot and unit"}
+    assert other["comparable"]["same_host"] is None
+    assert "Not the same host" not in other["headline"]
+    assert "Whether it was the same host is not known" in other["comparable"]["says"]
+
+
 def test_of_two_kernel_logs_the_one_with_an_error_of_a_gpu_is_told_by_it(fingerprint: Cli, tmp_path: Path) -> None:
     quiet = "".join(line for line in texts.KERNEL_LOG.splitlines(keepends=True) if "0000:53:00" not in line)
     for name, text in (("thursday", quiet), ("friday", texts.KERNEL_LOG)):
