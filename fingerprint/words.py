@@ -25,6 +25,8 @@ _MULTIPLES = {
     "kHz": ((1000, "MHz"),),
 }
 
+_SECOND = {"ns": 1e9, "us": 1e6, "ms": 1e3, "ticks of 1/100 s": 1e2}
+
 
 def moment(ns: int) -> str:
     """How a time since 1970 is written, in the contract and in every report: UTC, to the second."""
@@ -107,6 +109,14 @@ def quantities(before: float, after: float, unit: str) -> str:
     """`19.2 -> 29.6 ms`, both in one multiple."""
     power, shown = _multiple(max(abs(before), abs(after)), unit)
     return f"{_digits(before / power)} -> {_digits(after / power)} {clean(shown)}".rstrip()
+
+
+def rates(before: float, after: float, unit: str) -> str:
+    """What grew, per second: of times the share of the time, which several threads together spend more than once."""
+    if of_a_second := _SECOND.get(unit):
+        a, b = (f"{100 * rate / of_a_second:.3g}" for rate in (before, after))
+        return f"{a} -> {b} % of the time"
+    return f"{quantities(before, after, unit)} per second"
 
 
 def _digits(number: float) -> str:

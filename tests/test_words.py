@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fingerprint.words import LIMIT, before_after, in_full, quantities, quantity
+from fingerprint.words import LIMIT, before_after, in_full, quantities, quantity, rates
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=80),
@@ -127,6 +127,19 @@ def test_two_quantities_share_their_multiple() -> None:
 )
 def test_a_value_in_full_has_its_unit(value: Any, unit: str, words: str) -> None:
     assert in_full(value, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate", "words"),
+    [
+        ("ns", 455_589_667, "0 -> 45.6 % of the time"),
+        ("us", 3_120_000, "0 -> 312 % of the time"),
+        ("ticks of 1/100 s", 2, "0 -> 2 % of the time"),
+        ("switches", 101.9, "0 -> 101.9 switches per second"),
+    ],
+)
+def test_time_that_was_counted_is_told_as_a_share_of_the_time(unit: str, rate: float, words: str) -> None:
+    assert rates(0, rate, unit) == words
 
 
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1))

@@ -10,7 +10,7 @@ from fingerprint.explain.mechanisms.graph import Condition, Rule, Sign
 from fingerprint.explain.observed import Observed, bulk, level, on_item
 from fingerprint.explain.traffic import Pair, carried, crossed, rerouted
 from fingerprint.runs.record import Distribution, Growth
-from fingerprint.words import place, quantities
+from fingerprint.words import place, quantities, rates
 from probes.kit.paths import parse_glob, parse_path
 from probes.kit.probe import MAIN
 
@@ -184,6 +184,4 @@ def _figures(a: float, b: float, o: Observed, sign: Sign) -> str:
         return f"in {100 * a:.0f} -> {100 * b:.0f} % of the samples"
     if isinstance(o.a, Distribution):
         return quantities(a, b, o.unit)
-    if o.unit == "us":
-        return f"{a / 1e4:.3g} -> {b / 1e4:.3g} % of the time"
-    return f"{quantities(a, b, o.unit)} per second"
+    return rates(a, b, o.unit)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from fingerprint.explain.contract import MetricChange, Suspect
+from fingerprint.explain.contract import EVERY_RUN, MetricChange, Suspect
 from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.mechanisms import phases_of, rule
 from fingerprint.explain.mechanisms.graph import SERVES, Phase
@@ -70,7 +70,8 @@ def _measuring(metrics: Sequence[MetricChange], two: Sequence[Suspect]) -> Itera
     if not two:
         return
     first, second = map(_phases, two)
-    measured = {phase for metric in metrics if metric.ratio for phase in phases_of_metric(metric.name, metric.unit)}
+    own = [metric for metric in metrics if metric.ratio and metric.name not in EVERY_RUN]
+    measured = {phase for metric in own for phase in phases_of_metric(metric.name, metric.unit)}
     if measured <= ANY:
         return
     told = (_told(two[0]) - second) | (_told(two[1]) - first)

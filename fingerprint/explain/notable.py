@@ -12,7 +12,7 @@ from fingerprint.explain.contract import During
 from fingerprint.explain.observed import Observed, bulk, level
 from fingerprint.places import pattern_of
 from fingerprint.runs.record import Distribution, Growth
-from fingerprint.words import place, quantities
+from fingerprint.words import place, quantities, rates
 from probes.kit.paths import parse_path
 
 APART = 2.0
@@ -121,7 +121,7 @@ def _clauses(o: Observed) -> Iterator[str]:
     """`median 1980 -> 990 MHz while gpu busy`, and in how many samples where that is few, or unlike in both."""
     a, b = _level(o, o.a), _level(o, o.b)
     if isinstance(o.a, Growth) or isinstance(o.b, Growth):
-        yield f"{quantities(a, b, o.unit)} per second"
+        yield rates(a, b, o.unit)
         return
     share = f"in {100 * a:.0f} -> {100 * b:.0f} % of the samples"
     met = f" while {o.fact.settled}" if o.fact and (o.a.left_out or o.b.left_out) else ""

@@ -75,6 +75,17 @@ def test_a_power_limit_that_was_reached_is_likely_and_explains_what_the_clocks_l
     assert left.low == pytest.approx(10.4 - 6.144, rel=0.01)
 
 
+def test_what_held_the_clocks_for_a_part_of_the_time_explains_what_that_cost_though_the_median_stood_still() -> None:
+    now_and_then = dict(CAPPED)
+    for slot in SLOTS:
+        quantiles = (1000.0, 1000.0, 1500.0, 1980.0, 1980.0, 1980.0, 1980.0)
+        now_and_then[f"gpu/{slot}/clocks/sm"] = Distribution(100, 1800.0, quantiles)
+    found = ranked(gpus(600), gpus(450), [VERIFY], FREE, now_and_then)[POWER]
+    assert found.likelihood == "likely"
+    assert found.explains.range is not None
+    assert found.explains.range.high == pytest.approx(19.2 * (1980 / 1800 - 1), rel=0.01)
+
+
 def test_a_limit_that_nothing_reached_is_unlikely() -> None:
     calm = sampled(1980, 300, 0)
     found = ranked(gpus(600), gpus(450), [VERIFY], calm, calm)[POWER]
