@@ -16,6 +16,7 @@ from fingerprint.runs.run import Run
 from fingerprint.words import before_after, clean, growth, in_words, quantity
 
 MOVED = ("worse", "better")
+UNSEEN = "no state was seen in both runs: what changed is not known"
 _NAMED = 3
 LESS_THAN_HALF = 0.5
 STUCK = frozenset(("timed_out", "failed", "skipped"))
@@ -48,7 +49,7 @@ def _why(
     moved: MetricChange, suspects: Sequence[Suspect], changes: Sequence[ChangedFact], waited: str, *, seen: bool
 ) -> str:
     if not suspects and not seen:
-        return f", and no state was seen in both runs: what changed is not known{waited}"
+        return f", and {UNSEEN}{waited}"
     if not suspects:
         nothing = "no state" if waited else "nothing that was seen in both runs"
         return f", and {nothing} changed that could explain it{waited}"
@@ -77,6 +78,8 @@ def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricC
 
 def unchanged(count: int, unread: Sequence[str], intended: Sequence[ChangedFact]) -> str:
     """That nothing changed, and how far that was looked at. `unread`: sections that were not read whole in both."""
+    if not (count or intended):
+        return UNSEEN[0].upper() + UNSEEN[1:]
     seen = f"{count} fact{' was' if count == 1 else 's were'} seen equal in both"
     nothing = "Nothing but what was declared changed" if intended else "Nothing changed"
     if not unread:

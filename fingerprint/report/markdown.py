@@ -102,7 +102,7 @@ def _metrics(diff: Diff) -> Iterator[str]:
     if diff.metrics:
         yield table(("Metric", "A", "B", "B / A", ""), map(_metric, with_tails(diff.metrics)))
         yield "\n".join(f"- {words(f'{listed(names, 4)}: {says}')}" for says, names in remarks(diff).items())
-    if diff.arithmetic:
+    if diff.arithmetic and diff.arithmetic.says:
         yield words(" ".join(diff.arithmetic.says))
 
 

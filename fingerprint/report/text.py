@@ -115,7 +115,7 @@ def _in_a_word(metric: MetricChange) -> str:
 
 
 def _arithmetic(diff: Diff) -> Iterator[ConsoleRenderable]:
-    if diff.arithmetic:
+    if diff.arithmetic and diff.arithmetic.says:
         yield heading("Arithmetic", close=True)
         says = diff.arithmetic.says
         shown = sum(1 for lines in accumulate(ceil(len(words) / 78) for words in says) if lines <= SENTENCES) or 1

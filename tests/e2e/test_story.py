@@ -148,6 +148,8 @@ def test_where_of_the_first_day_only_numbers_were_kept_nothing_is_blamed(fingerp
     leading = {unknown["fact"]: unknown["rules"] for unknown in told["not_known"]}
     assert "power-limit" in leading["gpu"]
     assert told["arithmetic"]["says"][0].startswith("Of throughput x 0.64")
+    same = fingerprint.diff("log.json", "log.json")["headline"]
+    assert same == "No state was seen in both runs: what changed is not known."
 
 
 def test_turned_round_the_verdicts_turn(fingerprint: Cli) -> None:

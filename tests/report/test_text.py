@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fingerprint.explain.contract import Diff, During, Evidence, RuledOut
+from fingerprint.explain.contract import Arithmetic, Diff, During, Evidence, RuledOut
 from fingerprint.report.text import render
 from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT, changed, diff, metric, suspect
 from tests.report.golden import FOLDER, texts
@@ -57,6 +57,11 @@ def test_of_several_devices_and_not_all_it_is_told_which() -> None:
     text = render(told, width=120)
     assert "only on   0000:17:00.0, 0000:2a:00.0\n" in text
     assert "on 2/8: 0000:17:00.0, 0000:2a:00.0" in text
+
+
+def test_arithmetic_that_says_nothing_has_no_heading() -> None:
+    silent = Arithmetic(identities=("x = y",), factors=(), residuals=(), break_even=(), contradictions=(), says=())
+    assert "Arithmetic" not in render(diff("Changed.", arithmetic=silent))
 
 
 def test_where_no_state_was_seen_in_both_nothing_is_said_to_have_stood_still() -> None:

@@ -118,7 +118,8 @@ def _metric(metric: MetricChange, scale: Ratios) -> Html:
 
 
 def _arithmetic(diff: Diff) -> Html | None:
-    return section("Arithmetic", [tag("p", arrows(says)) for says in diff.arithmetic.says]) if diff.arithmetic else None
+    told = diff.arithmetic.says if diff.arithmetic else ()
+    return section("Arithmetic", [tag("p", arrows(says)) for says in told]) if told else None
 
 
 def _findings(diff: Diff) -> Html | None:
