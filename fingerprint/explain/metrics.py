@@ -66,7 +66,7 @@ def _change(name: str, a: Subject, b: Subject, others: Sequence[Run]) -> MetricC
     slow = _tail(metric, a, b, others) if all(side.starts for side in sides) else None
     change = MetricChange(
         name=name,
-        unit=metric.unit,
+        unit=", then ".join(_units(name, a, b)) or metric.unit,
         better=metric.better,
         a=_spread(medians[0], sides[0].samples),
         b=_spread(medians[1], sides[1].samples),
@@ -183,12 +183,21 @@ def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series
 def _not_comparable(name: str, a: Subject, b: Subject) -> str:
     if ends := unlike_ends(a, b):
         return ends
-    found = [m for run in (*counted(a), *counted(b)) if (m := run.metrics.get(name)) and not m.gap]
-    sources = list(dict.fromkeys(metric.source or "one that is not told" for metric in found))
-    units = list(dict.fromkeys(metric.unit or "no unit" for metric in found))
+    sources = list(dict.fromkeys(metric.source or "one that is not told" for metric in _measured(name, a, b)))
     if len(sources) > 1:
         return f"measured in two ways, {' and '.join(sources)}"
+    units = _units(name, a, b)
     return f"measured in {' and '.join(units)}" if len(units) > 1 else ""
+
+
+def _measured(name: str, a: Subject, b: Subject) -> list[Metric]:
+    return [m for run in (*counted(a), *counted(b)) if (m := run.metrics.get(name)) and not m.gap]
+
+
+def _units(name: str, a: Subject, b: Subject) -> list[str]:
+    """One, unless they measured in several; A's first."""
+    units = list(dict.fromkeys(metric.unit for metric in _measured(name, a, b)))
+    return units if len(units) <= 1 else [unit or "no unit" for unit in units]
 
 
 def _doubt(name: str, a: Subject, b: Subject) -> str:

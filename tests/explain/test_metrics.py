@@ -104,6 +104,18 @@ def test_a_metric_that_was_measured_in_two_ways_is_not_compared() -> None:
     assert "measured in two ways, sampled and wait4" in explained(a, b).metrics[0].says
 
 
+@pytest.mark.parametrize(("unit", "told"), [("s", "ms, then s"), ("", "ms, then no unit"), ("ms", "ms")])
+def test_numbers_in_two_units_stand_with_both(unit: str, told: str) -> None:
+    a, b = (
+        subject(n, None, None, Measured(at=START, metric=Metric("ttft", each, "lower", (35.5,), "client")))
+        for n, each in (("A", "ms"), ("B", unit))
+    )
+    [found] = explained(a, b).metrics
+    assert found.unit == told
+    assert ("not comparable" in found.says) == (unit != "ms")
+    assert found.verdict == ("same" if unit == "ms" else "unassessed")
+
+
 def series(name: str, *attempts: Sequence[Any]) -> Subject:
     """One attempt for the records of each."""
     runs = [run(*told, id_=f"01{name}{n}", name=name, attempt=n) for n, told in enumerate(attempts, start=1)]
