@@ -1,6 +1,6 @@
 """A row judged by what is on record without it: the incident that a row is of is among those that its rule counts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -18,16 +18,15 @@ def left_out(row: Incident) -> Iterator[None]:
     own = {
         rule.name for path in row.trigger for rule in rules_of(parse_path(path.replace("#0", "_").replace("*", "_")))
     }
-    counted = weights.prior
+    whole = weights.on_record
 
-    def prior(rules: Sequence[Rule]) -> float:
-        first = rules[0] if rules else None
-        if first is None or first.name not in own or not first.confirmed:
-            return counted(rules)
-        return counted((msgspec.structs.replace(first, confirmed=first.confirmed - 1),))
+    def on_record(rule: Rule) -> Rule:
+        if rule.name not in own or not rule.confirmed:
+            return rule
+        return msgspec.structs.replace(rule, confirmed=rule.confirmed - 1)
 
-    weights.prior = prior
+    weights.on_record = on_record
     try:
         yield
     finally:
-        weights.prior = counted
+        weights.on_record = whole

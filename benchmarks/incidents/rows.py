@@ -12,7 +12,12 @@ import msgspec
 from fingerprint.metrics import Better
 
 DATA = Path(__file__).with_name("data")
-HELD_OUT: Mapping[int, str] = {1: "held_out.jsonl", 2: "held_out_2.jsonl", 3: "held_out_3.jsonl"}
+HELD_OUT: Mapping[int, str] = {
+    1: "held_out.jsonl",
+    2: "held_out_2.jsonl",
+    3: "held_out_3.jsonl",
+    4: "held_out_4.jsonl",
+}
 """Sets, in the order in which they were written."""
 Half = Literal["A", "B"]
 STRONG = ("fix verified", "maintainer")

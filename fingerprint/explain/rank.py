@@ -10,15 +10,17 @@ from fingerprint.diff.changes import Changes, Folded
 from fingerprint.explain.binding import bound
 from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.canary import SILENT, Canary, felt
-from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu, unread_by
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
+from fingerprint.explain.judged import usual
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of, went_against
 from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
+from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import UNTOLD, Case, weights
 from probes.kit.paths import Glob, parse_glob
 
@@ -41,19 +43,20 @@ class Ranked(NamedTuple):
     says: str = ""
 
     @property
-    def order(self) -> tuple[bool, bool, float, bool, float, str]:
+    def order(self) -> tuple[bool, bool, bool, float, bool, float, str]:
         """What cannot reach the metric stands behind all that can, and never among them; likewise what the process does
-        not have, and what can explain nothing of the change. Of what is as suspicious, what is about the process stands
-        before what is about its host, and what usually does much before what usually does little: a batch before a key
-        of the API."""
+        not have, and what can explain nothing of the change; and what was seen to be unlikely behind what may be. Of
+        what is as suspicious, what is about the process stands before what is about its host, and what usually does
+        much before what usually does little: a batch before a key of the API."""
         idle, of_host = NOT_IN_FORCE in self.parts or self.explains.is_nothing, not self.change.first.key.target
-        return not self.reaches, idle, -self.score, of_host, -self._usually, self.change.text
+        tier = not self.reaches, idle, self.likelihood == "unlikely"
+        return *tier, -self.score, of_host, -self._usually, self.change.text
 
     @property
     def _usually(self) -> float:
         """By how much at most, by the rule that knows it best."""
-        usual = self.rules[0].usual if self.rules else None
-        return (usual or UNTOLD)[1]
+        ratios = usual(self.rules[0]) if self.rules else None
+        return (ratios or UNTOLD)[1]
 
 
 def rank(
@@ -119,17 +122,15 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
     way = reach(change, about.target, about.metrics)
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
-    signs = (
-        *shown(change, way.rules, about.seen, about.harmed),
-        *felt(change, way.rules, about.canary, about.harmed),
-    )
+    signs, quiet = shown(change, way.rules, about.seen, about.harmed)
+    signs = (*signs, *felt(change, way.rules, about.canary, about.harmed))
     printed = shown_by(way, about.around.said, about.harmed)
     evidence = (*limits.evidence, *signs, *printed.evidence)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     brings = [led for follower in followers if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
-    case = Case(change, way, limits, signs, most, brings, bool(says), printed)
+    case = Case(change, way, limits, signs, most, quiet, brings, bool(says), printed)
     parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
@@ -153,7 +154,7 @@ def _beside_the_point(change: Folded, way: Reach, about: _About) -> Iterable[Evi
         yield Evidence(fact=change.text, a=None, b=None, says=why)
     elif areas := looked_through(way.rules, change.first.key.target, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")
-    elif around.idle and needs_a_gpu(way.rules):
+    elif around.on.idle and needs_a_gpu(way.rules):
         yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and none worked")
 
 

@@ -110,7 +110,7 @@ def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
     if rule.best:
         was, became = (_word(value) in rule.best for value in (before, after))
         return became if was is not became else None
-    x, y = _plain(before), _plain(after)
+    x, y = plain(before), plain(after)
     if rule.way == "either" or x is None or y is None or x == y:
         return None
     return (y > x) is (rule.way == "more helps")
@@ -128,7 +128,7 @@ def _word(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else None
 
 
-def _plain(value: object) -> float | None:
+def plain(value: object) -> float | None:
     """Of several it is the first: a soft limit before the hard one. Flags and variables are text."""
     value = value.last if isinstance(value, Unsteady) else value
     value = value[0] if isinstance(value, tuple) and value else value

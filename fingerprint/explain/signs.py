@@ -1,6 +1,7 @@
 """What shows that a suspect was at work, beyond the limits that `binding` knows."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,10 +12,14 @@ from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
 
 
-def shown(
-    change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], harmed: str = ""
-) -> tuple[Evidence, ...]:
-    """What the rules say that it shows in, where that was seen in the worse run. Where it was not, nothing follows."""
-    return bound(
-        change, [replace(rule, binds=rule.shows) for rule in rules if rule.shows], seen, harmed=harmed
-    ).evidence
+class Signs(NamedTuple):
+    """quiet: whether what it shows in, wherever it does harm, was looked at and did not move."""
+
+    evidence: tuple[Evidence, ...] = ()
+    quiet: bool = False
+
+
+def shown(change: Folded, rules: Sequence[Rule], seen: Mapping[str, Observed], harmed: str = "") -> Signs:
+    """What the rules say that it shows in, where that was seen in the worse run."""
+    found = bound(change, [replace(rule, binds=rule.shows) for rule in rules if rule.shows], seen, harmed=harmed)
+    return Signs(found.evidence, bool(found.against) and rules[0].loud)

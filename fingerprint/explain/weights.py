@@ -8,13 +8,16 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, is_own_code, looked_through, needs_a_gpu, own_by, unread_by
+from fingerprint.explain.circumstances import Circumstances, looked_through, needs_a_gpu
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
+from fingerprint.explain.judged import AS_ANY, SURE, judged, usual
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric, resources_of_metric
-from fingerprint.explain.reach import Reach
+from fingerprint.explain.programs import Programs, is_own_code, own_by
+from fingerprint.explain.reach import Reach, plain
 from fingerprint.explain.said import UNSAID, Shown
+from fingerprint.explain.unread import unread_by
 from probes.kit.facts import Gap, Redacted
 from probes.kit.paths import FactPath
 
@@ -22,6 +25,9 @@ MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incid
 A_FEW = 2
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""
+JUDGED, UNCOUNTED = 0.3, 2
+"""Of what is judged the surest cause, beside what is judged as good as any; the less, the more incidents were counted:
+as many as these are worth as much as the judgement."""
 DRIFTS = 0.5
 """How much a pair in which something differed, and nobody had asked why, says against an incident that it caused."""
 BINDING, UNBOUND = 0.4, -0.2
@@ -30,11 +36,15 @@ GREW = 0.3
 """A counter of trouble that grew outranks a setting that differs."""
 SHOWN = 0.2
 """Of what harms in more ways than one: less than a limit that was reached, which has but this one."""
+QUIET = -0.08
+"""Of what shows in counters where it harms, and did not, though it may harm in ways that none of them counts."""
 SAID_CAUSE, SAID_RESOURCE = BINDING, SHOWN
 """Of what the worse run said in words: as a limit that was reached, or as what a cause shows in."""
 ALONE = -0.2
 """What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
 where there is none."""
+AMPLE = -0.15
+"""Of what runs out, where either run had more of it than hardly anything needs."""
 LINKED, UNLINKED = -0.1, 0.04
 """Of what is between GPUs over PCIe, where NVLink joins them: between a GPU and an adapter it is there all the same. Of
 what is over PCIe, where no other way leads from one GPU to another."""
@@ -57,7 +67,7 @@ ABOUT = 0.03
 NARROW = 3
 AGAINST_THE_STREAM = 0.08
 """Of a package that went back where the others went forward: 3 % of packages do."""
-OWN, OWN_CODE = 0.04, 0.08
+OWN, OWN_CODE = 0.06, 0.08
 """Of a flag of the program, or a variable that bears its name; of a package or library that does."""
 SCRIPTS = 0.1
 """Of what a script calls in each step, where no engine runs that brings its own."""
@@ -67,6 +77,7 @@ SELDOM = -0.1
 """Of what makes slower and seldom ends a run, where it is to be explained that one ended."""
 NAMED, NAMED_TOO = 0.06, 0.03
 """Of what moves the resource first of all, or too, that the number is named after."""
+KILLED = 128 + 9
 RARELY = -0.1
 """Of what mostly pushes such numbers the other way."""
 RAN_OUT = 0.05
@@ -89,7 +100,8 @@ SMALL = -0.15
 
 
 class Case(NamedTuple):
-    """What was found of a change. most: of the number. brings: by which what follows from it leads to the number.
+    """What was found of a change. most: of the number. quiet: that nothing moved of what it shows in whenever it does
+    harm. brings: by which what follows from it leads to the number.
     astream: whether it is a package that went another way than most. printed: what the worse run alone said of it."""
 
     change: Folded
@@ -97,6 +109,7 @@ class Case(NamedTuple):
     limits: Bound
     signs: Sequence[Evidence]
     most: Explained
+    quiet: bool = False
     brings: Sequence[Reach] = ()
     astream: bool = False
     printed: Shown = UNSAID
@@ -106,27 +119,31 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
     """The parts that are not nothing."""
     change, way, limits = case.change, case.way, case.limits
     verdict = change.first.verdict
+    ways = (way, *case.brings)
     every = {
-        "prior": UNHEARD_OF + PRIOR * max(prior(one.rules) for one in (way, *case.brings)),
+        "prior": UNHEARD_OF + PRIOR * max(prior(one.rules) for one in ways),
+        "judged": max(suspected(one.rules, metric, is_idle=bool(limits.against)) for one in ways),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
         "rarely": RARELY if way.rarely else 0.0,
-        "ran out": RAN_OUT if not way.against and any(one.ran_out for one in (way, *case.brings)) else 0.0,
+        "ran out": RAN_OUT if not way.against and any(one.ran_out for one in ways) else 0.0,
         "about": ABOUT if is_about(way.rules, metric) else 0.0,
         "size": size(way.rules, metric, around),
         "bound": SMALL * (1 - case.most.share),
         "binds": BINDING if limits.evidence else UNBOUND if limits.against else 0.0,
         "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
+        "quiet": QUIET if case.quiet and not case.signs and not limits.evidence else 0.0,
         "said": 0.0 if limits.evidence or case.signs else said(case.printed),
         "alone": ALONE if is_alone(way.rules, metric, around) else 0.0,
         "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
+        "ample": AMPLE if not case.printed.evidence and _is_ample(change, way.rules) else 0.0,
         "over pcie": over_pcie(way.rules, around),
         "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
-        "own": own(change.first.path, around),
-        "scripts": SCRIPTS if around.scripted and is_called_in_steps(way.rules, metric) else 0.0,
-        "idle": IDLE if around.idle and needs_a_gpu(way.rules) else 0.0,
+        "own": own(change.first.path, around.ran),
+        "scripts": SCRIPTS if around.ran.scripted and is_called_in_steps(way.rules, metric) else 0.0,
+        "idle": IDLE if around.on.idle and needs_a_gpu(way.rules) else 0.0,
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
-        "astray": ASTRAY if around.astray and change.first.path[2:3] == ("git",) else 0.0,
+        "astray": ASTRAY if around.ran.astray and change.first.path[2:3] == ("git",) else 0.0,
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "unused": UNUSED if way.rules and way.rules[0].unused else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
@@ -149,8 +166,25 @@ def prior(rules: Sequence[Rule]) -> float:
     many again, less what drifts by itself: 1 and less, by the rule that knows it best."""
     if not rules:
         return 0.0
-    caused = log1p(min(MOST, rules[0].confirmed) / A_FEW) / log1p(MOST / A_FEW)
-    return caused - DRIFTS * log1p(rules[0].drifted) / log1p(MOST)
+    known = on_record(rules[0])
+    caused = log1p(min(MOST, known.confirmed) / A_FEW) / log1p(MOST / A_FEW)
+    return caused - DRIFTS * log1p(known.drifted) / log1p(MOST)
+
+
+def suspected(rules: Sequence[Rule], metric: MetricChange | None, *, is_idle: bool = False) -> float:
+    """By judgement, of what was counted seldom. is_idle: it was seen that it did not bind, so that it is suspected no
+    more than any."""
+    if not rules:
+        return 0.0
+    phases = phases_of_metric(metric.name, metric.unit) if metric else ANY
+    beside_counts = UNCOUNTED / (UNCOUNTED + on_record(rules[0]).confirmed)
+    above = judged(rules[0], phases) - AS_ANY
+    return JUDGED * beside_counts * (min(0, above) if is_idle else above) / SURE
+
+
+def on_record(rule: Rule) -> Rule:
+    """With the incidents that count for the pair at hand: all."""
+    return rule
 
 
 def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
@@ -162,10 +196,10 @@ def named(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstan
     return NAMED if rules[0].moves[0] in wanted else NAMED_TOO if wanted & {*rules[0].moves} else 0.0
 
 
-def own(path: FactPath, around: Circumstances) -> float:
-    if own_by(path, around):
+def own(path: FactPath, ran: Programs) -> float:
+    if own_by(path, ran):
         return OWN
-    return OWN_CODE if is_own_code(path, around) else 0.0
+    return OWN_CODE if is_own_code(path, ran) else 0.0
 
 
 def is_called_in_steps(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
@@ -182,9 +216,15 @@ def is_about(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
 def _measured(metric: MetricChange | None, around: Circumstances) -> frozenset[Resource]:
     """What the number measures: by its name, or because that is all that such a program does."""
     if metric is None or metric.name in EVERY_RUN:
-        return frozenset()
+        return frozenset(("host memory",)) if _was_killed(metric) else frozenset()
     tested: Mapping[str, Resource] = {"nccl": "collective", "rdma": "network"}
-    return resources_of_metric(metric.name) or frozenset(tested[of] for of in around.engines if of in tested)
+    return resources_of_metric(metric.name) or frozenset(tested[of] for of in around.ran.engines if of in tested)
+
+
+def _was_killed(metric: MetricChange | None) -> bool:
+    """By SIGKILL, as the kernel does where memory ran out."""
+    sides = (metric.a, metric.b) if metric is not None and _ended(metric) else ()
+    return any(side is not None and side.median == KILLED for side in sides)
 
 
 def _ended(metric: MetricChange | None) -> bool:
@@ -202,7 +242,7 @@ def size(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstanc
     if of_itself and metric.unit == "%":
         return 0.0
     moved = abs(log(metric.ratio)) / (2 if of_itself else 1)
-    told = [_fits(moved, *map(log, rule.usual)) for rule in rules if rule.usual]
+    told = [_fits(moved, *map(log, ratios)) for rule in rules if (ratios := usual(rule))]
     return max(told) if told else min(0.0, _fits(moved, *map(log, UNTOLD)))
 
 
@@ -217,19 +257,29 @@ def _fits(moved: float, least: float, most: float) -> float:
 
 def is_alone(rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> bool:
     """Whether it is about what GPUs say to each other, by the rule that knows it best, where there are not two, and
-    none of other hosts are asked; or about NVLink, where there is none."""
+    none of other hosts are asked; or about NVLink or RDMA, where there is none."""
     if not rules:
         return False
-    few = around.gpus is not None and around.gpus < 2 and "collective" not in _measured(metric, around)
-    return (rules[0].between and few) or (around.linked is False and rules[0].moves[0] == "nvlink")
+    rule, on = rules[0], around.on
+    few = around.is_alone and "collective" not in _measured(metric, around)
+    no_adapter = around.spans_hosts is False or (on.adapters == 0 and not around.spans_hosts)
+    return (
+        (rule.between and few) or (rule.over_rdma and no_adapter) or (on.linked is False and rule.moves[0] == "nvlink")
+    )
+
+
+def _is_ample(change: Folded, rules: Sequence[Rule]) -> bool:
+    enough = rules[0].enough if rules else None
+    sides = (change.first.before, change.first.after)
+    return enough is not None and all((number := plain(side)) is not None and number >= enough for side in sides)
 
 
 def over_pcie(rules: Sequence[Rule], around: Circumstances) -> float:
-    if not rules or not rules[0].over_pcie or around.linked is None:
+    if not rules or not rules[0].over_pcie or around.on.linked is None:
         return 0.0
-    if around.linked:
+    if around.on.linked:
         return LINKED if rules[0].over_pcie == "between GPUs" else 0.0
-    return UNLINKED if (around.gpus or 0) > 1 else 0.0
+    return UNLINKED if (around.on.gpus or 0) > 1 else 0.0
 
 
 def _is_private(change: Folded) -> bool:

@@ -6,10 +6,13 @@ import msgspec
 import pytest
 
 from fingerprint.explain import explain
-from fingerprint.explain.circumstances import UNKNOWN, Circumstances, circumstances, unread_by
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, circumstances
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms import rules_of
+from fingerprint.explain.programs import Programs
 from fingerprint.explain.subject import Subject
+from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import ALONE, THROUGH, UNREAD
 from fingerprint.runs.record import Distribution, Measured
 from fingerprint.runs.record import Process as Recorded
@@ -70,8 +73,8 @@ def test_a_host_without_any_gpu_is_told_from_one_that_has_those_of_another_maker
     kernel = subject("A", Kernel(modules=Map({module: Module()})), area="kernel", samples={})
     sections = {**none.state.sections, **kernel.state.sections}
     host = msgspec.structs.replace(none, state=msgspec.structs.replace(none.state, sections=sections))
-    assert circumstances(host, host).gpus == gpus
-    assert circumstances(none, none).gpus is None, "nobody read which modules are loaded"
+    assert circumstances(host, host).on.gpus == gpus
+    assert circumstances(none, none).on.gpus is None, "nobody read which modules are loaded"
     assert circumstances(subject("A", samples={}), subject("B", samples={})) == UNKNOWN
 
 
@@ -106,8 +109,8 @@ def test_a_module_and_a_verb_name_the_engine_as_its_program_does() -> None:
     python = Interpreter(path="/usr/bin/python3")
     launched = Process(interpreter=python, flags=Map({"-m": ("sglang.launch_server",)}))
     found = circumstances(subject("A", None, launched), subject("B", None, launched))
-    assert found.engines == {"sglang"}
-    assert found.compiled == set()
+    assert found.ran.engines == {"sglang"}
+    assert found.ran.compiled == set()
 
 
 def test_an_environment_is_looked_through_where_its_packages_were_compared() -> None:
@@ -123,7 +126,7 @@ def test_an_environment_is_looked_through_where_its_packages_were_compared() -> 
 
 @pytest.mark.parametrize(("parameter", "heeded"), [("amd_iommu", False), ("intel_iommu", True), ("iommu", True)])
 def test_a_parameter_for_processors_of_another_maker_is_told_to_be_that(parameter: str, heeded: bool) -> None:
-    around = Circumstances(cpus=frozenset(("GenuineIntel",)))
+    around = Circumstances(on=Machine(cpus=frozenset(("GenuineIntel",))))
     path = parse_path(f"kernel/cmdline/{parameter}")
     told = unread_by(path, rules_of(path), around)
     says = "it is for processors of AuthenticAMD and HygonGenuine, and these are of GenuineIntel"
@@ -141,11 +144,11 @@ def test_gpus_that_work_for_a_server_are_not_idle_because_its_client_opened_none
     other = {"gpu/17/clocks/sm": Distribution(100, 1980, (1980,) * 7)}
     samples = other if share is None else {**other, "gpu/17/busy": Distribution(100, share, (share,) * 7)}
     a, b = (subject(name, None, program(SCRIPT), read, samples=samples) for name in "AB")
-    assert circumstances(a, b).idle is idle
+    assert circumstances(a, b).on.idle is idle
 
 
 def test_a_module_of_the_host_may_serve_another_process_than_the_one_that_ran() -> None:
-    around = Circumstances(compiled=frozenset(("wrk",)))
+    around = Circumstances(ran=Programs(compiled=frozenset(("wrk",))))
     module, variable = (parse_path(text) for text in ("kernel/modules/nvidia_peermem", f"process/main/env/{OF_VLLM}"))
     assert unread_by(variable, rules_of(variable), around)
     assert not unread_by(module, rules_of(module), around)

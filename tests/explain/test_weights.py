@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fingerprint.explain import explain
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.weights import (
     ABOUT_AS_FAR,
@@ -96,9 +97,9 @@ def test_another_wheel_of_one_version_and_an_edited_file_are_somebodys_doing() -
     ("around", "between", "every"),
     [
         (UNKNOWN, 0, 0),
-        (Circumstances(linked=True, gpus=8), LINKED, 0),
-        (Circumstances(linked=False, gpus=2), UNLINKED, UNLINKED),
-        (Circumstances(linked=False, gpus=1), 0, 0),
+        (Circumstances(on=Machine(linked=True, gpus=8)), LINKED, 0),
+        (Circumstances(on=Machine(linked=False, gpus=2)), UNLINKED, UNLINKED),
+        (Circumstances(on=Machine(linked=False, gpus=1)), 0, 0),
     ],
 )
 def test_what_goes_over_pcie_counts_by_whether_nvlink_is_there(

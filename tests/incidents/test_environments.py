@@ -13,7 +13,7 @@ from benchmarks.incidents.scores import Answer, ranks
 from benchmarks.incidents.surroundings import LIBRARIES, MAPPED, MODEL, follow, mappable, scene, scene_of
 from fingerprint.diff.compare import compare
 from fingerprint.explain.mechanisms import rules_of
-from fingerprint.explain.mechanisms.libraries import RULES
+from fingerprint.explain.mechanisms.packages import RULES
 from probes.kit.paths import FactPath
 from probes.mapped.objects import name_of
 

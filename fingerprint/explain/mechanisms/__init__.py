@@ -43,6 +43,7 @@ THEMES: Mapping[str, str] = {
     "program": "process",
     "server_flags": "process",
     "host_flags": "process",
+    "packages": "libraries",
     "libraries": "libraries",
     "mapped": "mapped",
     "model_files": "model",

@@ -137,6 +137,7 @@ RULES: tuple[Rule, ...] = (
         name="boot-huge-pages",
         sees=booted("hugepages* default_hugepagesz *hugepage* hugetlb* thp_*"),
         moves=("page size", "host memory"),
+        breaks="seldom",
         usual=(1.05, 2.9),
         beside=("memory/transparent_hugepage/enabled", "memory/total"),
         why="Pages that are set aside at boot are there when wanted and gone for everybody else; transparent ones help "
@@ -166,6 +167,7 @@ RULES: tuple[Rule, ...] = (
             " slub_* slab_* kasan* kfence* zswap.* memory_hotplug* memhp* memtest balloon* mem_encrypt"
         ),
         moves=("host memory", "cpu time", "host memory bandwidth"),
+        breaks="seldom",
         beside=("memory/total",),
         why="Memory that is left out or held back, cleared when it is handed out, checked, or encrypted: less of it, "
         "and more work at each fault and each free.",

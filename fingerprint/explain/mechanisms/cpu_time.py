@@ -69,6 +69,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/affinity", "process/*/cgroup/cpuset_cpus"),
         moves=("cpu time", "page placement"),
         shows=(*CONTENDED, _FAR_PAGES),
+        loud=True,
         usual=(1.1, 5.0),
         beside=("cpu/smt/active", "numa/nodes/*/cpus", "process/*/env/OMP_NUM_THREADS"),
         why="Threads wait for each other on too few CPUs, share cores where the set holds both siblings of half of "
@@ -111,6 +112,7 @@ RULES: tuple[Rule, ...] = (
         sees=("process/*/policy", "process/*/rt_priority"),
         moves=("cpu time", "wake latency"),
         shows=CONTENDED,
+        loud=True,
         usual=(1.02, 2.0),
         why="A real-time thread runs before all normal ones and is woken at once; an idle or batch one waits. Spinning "
         "real-time threads starve the driver's own.",

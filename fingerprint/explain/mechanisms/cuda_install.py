@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = (
         name="forward-compatibility",
         sees=("platform/cuda/toolkits/*/compat", "platform/cuda/compat_in_loader"),
         moves=("code", "kernel choice", "availability"),
-        breaks="seldom",
+        breaks="often",
         usual=(1.0, 1.4),
         beside=("driver/module/version", "mapped/*/libraries/libcuda.so.1/path"),
         told_by=("cuda-driver-combination", "cuda-compatibility-refused"),
@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = (
         name="mps-pipe",
         sees=("platform/cuda/mps_pipe",),
         moves=("gpu compute", "availability"),
-        breaks="seldom",
+        breaks="often",
         beside=("driver/daemons/nvidia-mps-control/running", "process/*/env/CUDA_MPS_PIPE_DIRECTORY"),
         why="CUDA becomes a client of the daemon whose pipe it finds: kernels of several processes run side by side "
         "and share threads and memory as it was told. A pipe without a daemon ends the start with error 805.",

@@ -84,6 +84,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective"),
         way="less helps",
         between=True,
+        breaks="often",
         usual=(1.2, 18.0),
         why="nvidia-peermem lost track of a buffer: what NICs would write to the GPU directly goes through the host.",
         confirm="dmesg for nvidia-peermem; NCCL_DEBUG=INFO for `GDRDMA`; reload the module and repeat",

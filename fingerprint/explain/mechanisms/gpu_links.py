@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("availability",),
         way="less helps",
-        breaks="seldom",
+        breaks="often",
         beside=("driver/log/*/last_xid",),
         why="A transfer was lost, or the link reset: whoever waited for it saw an error, and the GPU may fall off the "
         "bus.",
@@ -214,7 +214,7 @@ RULES: tuple[Rule, ...] = (
         sees=("gpu/*/nvlink/errors/*", "driver/log/*/sxid", "driver/log/*/sxid/*", "driver/kernel_log/sxids"),
         moves=("nvlink", "collective"),
         way="less helps",
-        breaks="seldom",
+        breaks="often",
         beside=("gpu/*/nvlink/active", "gpu/*/fabric/health/summary"),
         told_by=("cuda-nvlink-error",),
         why="Damaged flits are sent again and links are trained anew while everybody waits: a collective goes at the "
@@ -268,6 +268,7 @@ RULES: tuple[Rule, ...] = (
         name="fabric-domain",
         sees=("gpu/*/fabric/clique_id", "gpu/*/fabric/cluster_uuid"),
         moves=("nvlink", "collective", "network"),
+        breaks="seldom",
         beside=("driver/daemons/nvidia-imex/running",),
         why="GPUs of one cluster and clique reach each other over NVLink, also between hosts; others over the network.",
         confirm="compare clique and cluster of all ranks (nvidia-smi -q); NCCL_DEBUG=INFO for `MNNVL`",
@@ -280,6 +281,7 @@ RULES: tuple[Rule, ...] = (
         best=("ok",),
         binds=REROUTED,
         over_pcie="between GPUs",
+        breaks="often",
         usual=(1.1, 4.0),
         beside=(
             "gpu/*/mig/mode_current",

@@ -52,6 +52,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("gpu memory bandwidth",),
         way="less helps",
+        breaks="seldom",
         beside=("gpu/*/health/recovery_action",),
         why="Failing memory is slow before it fails: HBM that needed correcting was first taken for a fault of "
         "speculative decoding, and monitoring calls took 45 s, under load only.",
@@ -85,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         name="sram-errors",
         sees=("gpu/*/ecc/*/sram_*", "gpu/*/ecc/sram_sources/*", "gpu/*/ecc/sram_threshold_exceeded"),
         moves=("availability",),
-        breaks="seldom",
+        breaks="often",
         beside=("gpu/*/health/recovery_action",),
         why="Caches, registers and the firmware's processors have no spare rows: an error that cannot be corrected "
         "ends work, and those that repeat are a board to be returned.",

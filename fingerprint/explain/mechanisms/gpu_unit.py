@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
             "pcie link",
             "nvlink",
         ),
-        breaks="seldom",
+        breaks="often",
         usual=(1.2, 5.0),
         told_by=("cuda-no-kernel-image", "without-flash-attention", "weights-only-fp8", "kernel-too-large"),
         why="Another product has other clocks, limits, memory and links, and libraries choose other kernels and tuned "

@@ -109,9 +109,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach.
                `memory use` is always reached by what moves memory
     binds      of several, one is enough; empty: always
-    shows      what it shows in where it does harm; that none of it was seen says nothing
+    shows      what it shows in where it does harm; that none of it was seen says nothing, but of what is loud
+    loud       hardly any harm goes without what it shows in: that none of it was seen speaks against it a little
     told_by    messages of programs (`fingerprint/said`) by which it shows; that none was printed says nothing
     between    GPUs, or nodes: of a GPU that is alone it moves nothing
+    over_rdma  it is about what goes by an adapter of RDMA: where the machine has none, it moves nothing
     over_pcie  what of it goes over PCIe: `between GPUs` all that counts, `all` copies between host and GPU as well
     members    areas that tell what the value stands for: an image's packages. Where these were read in both runs, they
                are compared themselves, and the value is looked through
@@ -122,6 +124,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     unused     most of what it sees takes no part in a run: other packages of an environment, drivers of other devices
     usual      the least and the most by which it made a time longer or shorter, as ratios of 1 or more, in incidents
                and measurements; None: nobody tells
+    enough     of what runs out: the value from which on hardly anything waits for more; None: nobody can say
     bound      None: none is known
     beside     globs of facts that decide without having changed: shown beside the suspect
     why        mechanism, with figures where somebody measured them
@@ -142,8 +145,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
     shows: tuple[Condition, ...] = ()
+    loud: bool = False
     told_by: tuple[str, ...] = ()
     between: bool = False
+    over_rdma: bool = False
     over_pcie: Literal["", "between GPUs", "all"] = ""
     members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
@@ -152,6 +157,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     operations: str = ""
     unused: bool = False
     usual: tuple[float, float] | None = None
+    enough: float | None = None
     bound: Bound | None = None
     beside: tuple[str, ...] = ()
     why: str

@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
             " --paged-experts-* --ple-offload-* --enable-*weights-cpu-backup --enable-memory-saver"
         ),
         moves=("pcie link", "host memory bandwidth", "page placement", "gpu memory"),
+        breaks="often",
         beside=("gpu/*/pcie/link_gen_max", "gpu/*/pcie/numa_node"),
         why="Weights or cache that live in the host's memory cross PCIe in each step, or are computed there: memory of "
         "the GPU against the width of the link and the node that the pages lie on.",
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("page placement", "page cache", "host memory", "page size", "storage"),
         phases=("start-up", "decode step", "prefill", "any work"),
+        breaks="seldom",
         usual=(1.05, 3.0),
         beside=("numa/online", "memory/total"),
         why="How weights come to lie in memory: mapped from the page cache, where an earlier run may have put them on "

@@ -80,6 +80,7 @@ RULES = (
         moves=("system calls",),
         way="less helps",
         phases=("start-up", "host latency", "any work"),
+        breaks="seldom",
         usual=(1.0, 1.1),
         why="Each security module is asked at every open, map, exec and socket call, and some walk a path or look up a "
         "label for it: felt by a start that opens 100,000 files, hardly by a running server.",
@@ -133,6 +134,7 @@ RULES = (
         moves=("collective", "host memory bandwidth"),
         way="less helps",
         phases=("transfer", "start-up", "any work"),
+        breaks="seldom",
         usual=(1.1, 2.0),
         why="MPI, UCX and libfabric's shared memory read another worker's memory directly where they may trace it; "
         "from scope 1 on they may not, and large messages between processes of one host are copied twice, through "

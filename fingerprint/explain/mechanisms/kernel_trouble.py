@@ -42,7 +42,7 @@ RULES = (
         sees=("kernel/troubles/hung_task_detect_count",),
         moves=("storage", "availability"),
         way="less helps",
-        breaks="seldom",
+        breaks="often",
         usual=(1.05, 5.0),
         why="A thread was in state D for minutes: storage, a network file system or a driver did not answer, and "
         "whoever asks the same one waits as well.",

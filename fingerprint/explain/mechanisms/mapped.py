@@ -82,6 +82,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="mapped-gpu-arithmetic",
+        breaks="often",
         operations=OPERATIONS,
         sees=files(
             "libcublas* libcudnn* libcusparse* libcusolver* libcufft* libcurand* libcutensor* libnvinfer* libhipblas* "
@@ -183,6 +184,7 @@ RULES: tuple[Rule, ...] = (
         name="mapped-at-all",
         sees=("mapped/*/libraries", "mapped/*/libraries/*"),
         moves=("code", "kernel choice"),
+        breaks="seldom",
         beside=("process/*/env/LD_LIBRARY_PATH",),
         told_by=("library-missing",),
         why="A library that one process has and the other lacks: a backend was not found, a plugin was, or something "

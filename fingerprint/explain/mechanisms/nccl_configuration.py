@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = (
         sees=("nccl/*/variables/*",),
         moves=("collective", "network"),
         between=True,
+        breaks="seldom",
         beside=("nccl/*/origins/*",),
         why="A file of NCCL sets any variable, not its own alone, for all that runs in the process behind it: UCX_, "
         "FI_ and others come in by this door.",

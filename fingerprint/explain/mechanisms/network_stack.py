@@ -160,6 +160,7 @@ RULES = (
         moves=("network", "availability"),
         phases=("host latency", "any work"),
         binds=(Condition(facts=f"{STACK}/tcp/listen_*", sign="grew", says="new clients found no place"),),
+        breaks="seldom",
         why="A burst of new clients that does not fit waits for its first packet to be sent again, 1 s and then 3 s; "
         "with cookies they get in, without window scaling. Clients that keep their connections notice nothing.",
         confirm="`nstat -az TcpExtListenOverflows TcpExtListenDrops` before and after; `ss -ltn` shows the queues.",

@@ -81,6 +81,7 @@ RULES = (
         ),
         moves=("page placement", "host memory bandwidth", "collective"),
         shows=FAR_PAGES,
+        loud=True,
         usual=(1.02, 2.0),
         beside=("process/*/affinity", "process/*/mems_allowed", "gpu/*/pcie/numa_node", "cpu/firmware/bios_version"),
         why="Firmware (NPS, SNC, interleaving) or the hypervisor says into how many nodes memory is divided: finer "
@@ -96,6 +97,7 @@ RULES = (
         sees=("numa/has_cpu", "numa/has_memory"),
         moves=("page placement", "host memory bandwidth"),
         shows=FAR_PAGES,
+        loud=True,
         usual=(1.1, 2.0),
         beside=("memory/demotion_enabled", "gpu/*/affinity/numa_node", "process/*/mems_allowed"),
         why="A node without CPUs is CXL memory or a GPU's own, slower or meant for others, and pages may land there; "

@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         name="pci-driver",
         sees=("pcie/gpus/*/driver", "pcie/cards/*/driver", "pcie/bridges/*/driver"),
         moves=("availability", "network", "storage"),
-        breaks="seldom",
+        breaks="often",
         unused=True,
         why="What vfio-pci has belongs to a guest, and what no driver has is not there: the run has fewer cards or "
         "drives, or another way to them.",
@@ -302,7 +302,7 @@ RULES: tuple[Rule, ...] = (
         sees=("pcie/*/*/aer/nonfatal", "pcie/*/*/aer/fatal"),
         moves=("availability",),
         way="less helps",
-        breaks="seldom",
+        breaks="often",
         beside=("driver/log/*/last_xid",),
         why="A transfer was lost, or the link was reset: who waited for it saw an error, and the device may be gone.",
         confirm="dmesg for `PCIe Bus Error`; the same board in another slot",

@@ -2,6 +2,9 @@
 
 from fingerprint.explain.mechanisms.graph import Condition, Rule
 
+ENOUGH_FILES = 20_000
+"""A connection, a worker's pipes, a file of a checkpoint take one each: servers of a model hold some thousand."""
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="arguments",
@@ -127,7 +130,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         breaks="often",
         usual=(1.2, 10.0),
-        between=True,
+        over_rdma=True,
         told_by=("register-memory-failed", "locked-memory-limit", "lock-refused"),
         why="Memory that may not be pinned cannot be registered for RDMA or locked against swap: transports fail or "
         "fall back to copies. The kernel counts no refusals.",
@@ -142,6 +145,7 @@ RULES: tuple[Rule, ...] = (
         way="more helps",
         phases=("completion",),
         breaks="often",
+        enough=ENOUGH_FILES,
         told_by=("open-files", "descriptors-not-passed"),
         why="A descriptor a connection, a mapped weight file, a shared-memory segment: loaders of many workers ended "
         "with `Too many open files`.",
@@ -160,6 +164,7 @@ RULES: tuple[Rule, ...] = (
         mostly=True,
         phases=("start-up", "host latency", "any work"),
         usual=(1.05, 20.0),
+        enough=ENOUGH_FILES,
         told_by=("open-files",),
         why="A client of a thousand requests at once completed a tenth of them under 1024 descriptors. With many "
         "millions, programs that close all they might have open spend seconds on each start of a child.",
@@ -169,6 +174,20 @@ RULES: tuple[Rule, ...] = (
             "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
             "https://github.com/pytorch/pytorch/issues/137695",
         ),
+    ),
+    Rule(
+        name="limits-seldom-met",
+        sees=tuple(
+            f"process/*/limits/{name}" for name in "core stack locks msgqueue nice rtprio rttime sigpending".split()
+        ),
+        moves=("availability",),
+        phases=("start-up", "host latency", "any work"),
+        breaks="seldom",
+        unused=True,
+        why="How large a core file may be tells what a crash leaves behind, and no server comes near the others: a "
+        "stack of 8 MiB is enough for all but deep recursion, real-time priority is asked for by few.",
+        confirm="prlimit with the other run's values for the start",
+        sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
     ),
     Rule(
         name="resource-limits",

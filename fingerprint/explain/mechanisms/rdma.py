@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective"),
         best=("nvidia_peermem", "nv_peer_mem"),
         phases=("decode step", "verify step", "prefill", "transfer", "any work"),
-        between=True,
+        over_rdma=True,
         breaks="seldom",
         usual=(1.2, 18.0),
         beside=("process/*/env/NCCL_NET_GDR_LEVEL", "process/*/env/NCCL_DMABUF_ENABLE", "driver/module/flavour"),
@@ -174,6 +174,7 @@ RULES: tuple[Rule, ...] = (
         sees=(f"{MEMORY}/gdrdrv", f"{MEMORY}/gdrdrv_node"),
         moves=("network", "collective", "launch latency"),
         phases=("decode step", "verify step", "transfer", "any work"),
+        over_rdma=True,
         usual=(1.0, 1.5),
         why="With it the CPU writes small messages and flags straight into GPU memory in a microsecond; without it "
         "UCX, NVSHMEM and NCCL's proxies copy by the driver, at several.",

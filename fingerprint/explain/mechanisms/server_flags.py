@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
         sees=flag("--lora* --enable-lora* --max-lora* --max-*-loras --fully-sharded-loras --default-mm-loras"),
         moves=("kernel choice", "gpu memory", "launch latency"),
         phases=_STEPS,
+        breaks="seldom",
         why="With adapters each layer adds two small products, batches mix several of them, and their slots take "
         "memory from the cache whether one is asked for or not.",
         confirm="Start without adapters and measure the base model",
@@ -124,6 +125,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "kernel choice", "gpu memory"),
         phases=(*_STEPS, "host latency"),
+        breaks="often",
         usual=(1.05, 3.0),
         told_by=("requests-preempted",),
         why="How many requests and tokens go into one step: larger batches are more tokens a second for everybody and "
@@ -145,6 +147,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("workload", "kernel choice", "gpu memory"),
         phases=("prefill", "decode step", "any work"),
+        breaks="seldom",
         usual=(1.02, 2.0),
         why="How many tokens of prompts go into one step: more make prefill faster (twice as many: 1.4x), and a prompt "
         "that is not cut holds up all that decode meanwhile.",
@@ -163,6 +166,7 @@ RULES: tuple[Rule, ...] = (
         best=("absent",),
         mostly=True,
         phases=_STEPS,
+        breaks="seldom",
         usual=(1.2, 6.0),
         beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
         told_by=("without-graphs",),
@@ -186,6 +190,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("launch latency", "kernel choice", "gpu memory"),
         phases=_STEPS,
+        breaks="seldom",
         usual=(1.2, 6.0),
         beside=("driver/confidential_computing/feature", "cpu/policies/*/scaling_governor"),
         told_by=("without-graphs",),
@@ -206,6 +211,7 @@ RULES: tuple[Rule, ...] = (
         sees=flag("--*torch-compile* --*autotune* --kernel-config --jit-* --skip-server-warmup --warmup --no-warmup"),
         moves=("kernel choice", "launch latency", "storage"),
         phases=_STEPS,
+        breaks="seldom",
         usual=(1.02, 1.2),
         why="What is fused and tuned at the start, or in the middle of the first requests where nobody warms up: "
         "tuning inside of the timed window cost 10 %, and each draw of it differs by up to 15 %.",
@@ -225,7 +231,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice",),
         phases=_STEPS,
-        breaks="seldom",
+        breaks="often",
         usual=(1.05, 15.0),
         told_by=("without-flash-attention",),
         why="Which library computes attention and sampling, perhaps another one for prefill, decode and verification. "
@@ -249,6 +255,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("kernel choice",),
         phases=_STEPS,
+        breaks="often",
         usual=(1.02, 1.7),
         why="Which kernels multiply experts and quantised weights, and how experts are spread over GPUs: a choice that "
         "is best for 4,096 tokens of a prompt is not for the few of a decode step.",

@@ -16,6 +16,7 @@ RULES = (
         moves=("system calls",),
         best=("tsc",),
         shows=IN_KERNEL,
+        loud=True,
         usual=(1.1, 4.0),
         beside=("cpu/processor/hypervisor", "kernel/cmdline/clocksource", "kernel/cmdline/tsc"),
         why="The time-stamp counter, and a guest's kvm-clock or Hyper-V page, are read without entering the kernel. "

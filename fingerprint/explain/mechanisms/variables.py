@@ -257,7 +257,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("HF_* TRANSFORMERS_*"),
         moves=("storage", "network", "code"),
         phases=("start-up", "prefill", "decode step", "verify step", "any work"),
-        breaks="seldom",
+        breaks="often",
         why="Where weights are found or fetched from, online or not (offline, what is not at hand ends the start), and "
         "which paths of transformers are taken.",
         confirm="HF_HUB_OFFLINE=1 with the weights at hand, then the same start",

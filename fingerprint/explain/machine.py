@@ -1,0 +1,125 @@
+"""What it ran on: which GPUs and how many, what joins them, and whose processors."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fingerprint.explain.programs import Items
+from fingerprint.explain.subject import Subject
+from fingerprint.runs.effective import Effective
+from fingerprint.runs.record import Distribution
+from fingerprint.snapshot import Key
+from probes.kit.paths import parse_path
+
+_OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
+"""Modules of GPUs of other makers."""
+_OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
+_BUSY = re.compile(r"gpu/[^/]+/busy")
+
+
+class Machine(NamedTuple):
+    """Of either run, and None where nobody can say. gpus: the most that it had. products: names of NVIDIA's. adapters:
+    of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it."""
+
+    gpus: int | None = None
+    products: frozenset[str] | None = None
+    adapters: int | None = None
+    cpus: frozenset[str] = frozenset()
+    linked: bool | None = None
+    idle: bool = False
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """What is looked at of the areas gpu, network, pcie, kernel and cpu."""
+
+    gpus: Items = Items()
+    rdma: Items = Items()
+    modules: Items = Items()
+    processor: Mapping[str, Any] = {}
+
+
+def machine(a: Subject, b: Subject) -> Machine:
+    states = (a.state, b.state)
+    gpus = _most(map(_gpus, states))
+    idle = _opened_none(states) and (gpus == 0 or (bool(gpus) and not _any_worked(states)))
+    makers = (read.processor.get("vendor") for state in states if (read := _section(state, "cpu")))
+    return Machine(
+        gpus,
+        _products(states),
+        _most(map(_adapters, states)),
+        frozenset(maker for maker in makers if isinstance(maker, str)),
+        _is_linked(states),
+        idle,
+    )
+
+
+def _most(counts: Iterable[int | None]) -> int | None:
+    return max((count for count in counts if count is not None), default=None)
+
+
+def _section(state: Effective, area: str) -> _Read | None:
+    standing = state.sections.get(Key(area))
+    return msgspec.json.decode(standing.blob.body, type=_Read) if standing and standing.blob else None
+
+
+def _gpus(state: Effective) -> int | None:
+    """Those that were sampled, else those that were read; of other makers' as many as are on the bus."""
+    sampled = {parse_path(path)[1] for path in state.samples if path.startswith("gpu/")}
+    of_nvidia = _section(state, "gpu")
+    if sampled or of_nvidia is None:
+        return len(sampled) or None
+    if of_nvidia.gpus.items or not _has_others(state):
+        return len(of_nvidia.gpus.items)
+    on_bus = _section(state, "pcie")
+    return len(on_bus.gpus.items) or None if on_bus else None
+
+
+def _has_others(state: Effective) -> bool:
+    """Whether a module of another maker's GPUs is loaded, or nobody knows."""
+    kernel = _section(state, "kernel")
+    return kernel is None or bool(kernel.modules.items.keys() & _OF_OTHERS)
+
+
+def _products(states: Iterable[Effective]) -> frozenset[str] | None:
+    read = [section for state in states if (section := _section(state, "gpu"))]
+    names = (gpu.get("name") for section in read for gpu in section.gpus.items.values())
+    return frozenset(name for name in names if isinstance(name, str)) if read else None
+
+
+def _adapters(state: Effective) -> int | None:
+    read = _section(state, "network")
+    return None if read is None else len(read.rdma.items)
+
+
+def _is_linked(states: Iterable[Effective]) -> bool | None:
+    counters = [path for state in states for path in state.samples if path.startswith("gpu/")]
+    if any("/nvlink/data_" in path for path in counters):
+        return True
+    return False if any("/pcie/" in path for path in counters) else None
+
+
+def _opened_none(states: Iterable[Effective]) -> bool:
+    """Whether the devices that each process opened were read, and no GPU is among them."""
+    opened = [devices for state in states for devices in _opened(state)]
+    return bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
+
+
+class _Mapped(msgspec.Struct, frozen=True):
+    devices: Any = None
+
+
+def _opened(state: Effective) -> Iterator[list[str] | None]:
+    """Of each process; None where that could not be read."""
+    decoder = msgspec.json.Decoder(_Mapped)
+    for key, standing in state.sections.items():
+        if key.area == "mapped":
+            told = decoder.decode(standing.blob.body).devices if standing.blob else None
+            yield told if isinstance(told, list) else None
+
+
+def _any_worked(states: Iterable[Effective]) -> bool:
+    """Whoever it worked for. What was not sampled may have."""
+    busy = [sample for state in states for path, sample in state.samples.items() if _BUSY.fullmatch(path)]
+    return not busy or any(not isinstance(sample, Distribution) or sample.mean > 0 for sample in busy)

@@ -1,0 +1,200 @@
+"""What ran: which engine, whether an interpreter runs it, on how many GPUs it was told to, and what is its own."""
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from math import prod
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fingerprint.explain.mechanisms.graph import Reader
+from fingerprint.runs.effective import Effective
+from probes.kit.paths import FactPath
+
+_NAMED: Mapping[Reader, str] = {
+    "vllm": r"vllm",
+    "sglang": r"sglang|sgl[_-]\w+",
+    "tensorrt-llm": r"tensorrt_llm|trtllm-\w+",
+    "nccl": r"(?:(?:all_)?(?:reduce|gather)|alltoall|broadcast|hypercube|(?:reduce_)?scatter|sendrecv)_perf",
+    "rdma": r"ucx_perftest|fi_pingpong|rping|ib_\w+_(?:bw|lat)|raw_ethernet_(?:bw|lat)",
+    "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
+}
+_ENGINES = {engine: re.compile(rf"(?:^|/)(?:{names})(?=$|[/.])") for engine, names in _NAMED.items()}
+SERVE: frozenset[Reader] = frozenset(("vllm", "sglang", "tensorrt-llm", "llama.cpp"))
+"""Engines of models; the others are tests."""
+_ALONE_BY_DEFAULT: frozenset[Reader] = frozenset(("vllm", "sglang"))
+STARTS: Mapping[str, Reader] = {
+    "VLLM_": "vllm",
+    "SGLANG_": "sglang",
+    "SGL_": "sglang",
+    "TRTLLM_": "tensorrt-llm",
+    "TLLM_": "tensorrt-llm",
+    "GGML_": "llama.cpp",
+    "LLAMA_": "llama.cpp",
+    "OLLAMA_": "llama.cpp",
+}
+"""Of variables that one engine reads."""
+_HANDS_ON = frozenset(
+    ("mpirun", "mpiexec", "orterun", "prterun", "srun", "jsrun", "aprun", "flux", "ssh", "docker", "podman")
+)
+"""Programs that start others where nobody looked, and hand on what they were given."""
+_DIVIDED = (
+    ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
+    ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
+    ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
+    ("--nproc-per-node", "--nproc_per_node"),
+    ("--nnodes",),
+)
+"""Flags by which each tells into how many ranks the work is divided, of engines and torchrun: their product."""
+_ELSEWHERE = ("--kv-transfer", "--disaggregation", "--dist-init-addr", "--master-addr", "--data-parallel-address")
+"""Beginnings of flags by which a program is told of others that it works with."""
+_WORDS = re.compile(r"[a-z0-9]+")
+_MODULE = "-m"
+_LEAST_NAME = 4
+
+
+class Programs(NamedTuple):
+    """Of either run. engines: that were recognised. compiled: names of the programs, where none is run by an
+    interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. ranks:
+    the most that any was divided into by its flags; None where none tells. astray: whether each ran from elsewhere
+    than the git tree that is told of it."""
+
+    engines: frozenset[Reader] = frozenset()
+    compiled: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+    ranks: int | None = None
+    astray: bool = False
+
+    @property
+    def scripted(self) -> bool:
+        """Whether an interpreter runs something of one's own, and no engine that is known."""
+        return bool(self.called) and not self.engines and not self.compiled
+
+
+class Items(msgspec.Struct, frozen=True):
+    """A map as it is stored; a gap has no items."""
+
+    items: Mapping[str, Any] = {}
+
+
+class _Program(msgspec.Struct):
+    """What a stored process section tells of its program: gaps, what is private and maps as they are stored."""
+
+    program: Mapping[str, Any] = {}
+    interpreter: Mapping[str, Any] = {}
+    flags: Mapping[str, Any] = {}
+    git: Mapping[str, Any] = {}
+    operands: Any = ()
+
+    def flag(self, name: str) -> list[Any]:
+        values = self.flags.get("items", {}).get(name)
+        return values if isinstance(values, list) else []
+
+    @property
+    def words(self) -> list[str]:
+        """The program's path, the module that an interpreter was told to run, and the verb of a command with verbs."""
+        verbs = self.operands if isinstance(self.operands, list) else []
+        told = (self.program.get("path"), *self.flag(_MODULE)[:2], *verbs[:2])
+        return [word for word in told if isinstance(word, str)]
+
+    @property
+    def called(self) -> Iterator[str]:
+        """The program's own name, the module's top package; what it was told to do is none."""
+        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), self._module):
+            yield from _WORDS.findall(name.lower())
+
+    @property
+    def is_compiled(self) -> bool:
+        """What an interpreter runs may import anything."""
+        return isinstance(self.program.get("path"), str) and not isinstance(self.interpreter.get("path"), str)
+
+    def is_astray(self, installed: Container[str]) -> bool:
+        """A script is not looked for where it is started, but a module is, unless its package is an installed one."""
+        root, path = self.git.get("root"), self.program.get("path")
+        if not isinstance(root, str) or not isinstance(path, str):
+            return False
+        if module := self._module:
+            return module.replace("_", "-") in installed
+        return not path.startswith(f"{root.rstrip('/')}/")
+
+    @property
+    def _module(self) -> str:
+        """The top package of the module that an interpreter was told to run."""
+        return next((str(name).partition(".")[0] for name in self.flag(_MODULE)[:1]), "")
+
+    @property
+    def engines(self) -> Iterator[Reader]:
+        yield from (engine for engine, names in _ENGINES.items() if any(map(names.search, self.words)))
+
+    @property
+    def ranks(self) -> int | None:
+        """An engine that was told of none divides nothing, unless it was told of others."""
+        told = [int(value[0]) for names in _DIVIDED if (value := self._number_of(names))]
+        if told or any(name.startswith(_ELSEWHERE) for name in self.flags.get("items", {})):
+            return prod(told) if told else None
+        return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) else None
+
+    def _number_of(self, names: Iterable[str]) -> list[str]:
+        return next((found for name in names if (found := self.flag(name)[:1]) and str(found[0]).isdecimal()), [])
+
+
+def programs(states: Iterable[Effective]) -> Programs:
+    states = tuple(states)
+    every = [program for state in states for program in _of(state)]
+    installed = frozenset[str]().union(*map(_installed, states))
+    known = all(program.is_compiled for program in every)
+    names = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
+    return Programs(
+        frozenset(engine for program in every for engine in program.engines),
+        frozenset() if names & _HANDS_ON else names,
+        frozenset(word for program in every for word in program.called),
+        max((told for program in every if (told := program.ranks)), default=None),
+        bool(every) and all(program.is_astray(installed) for program in every),
+    )
+
+
+def _of(state: Effective) -> Iterator[_Program]:
+    decoder = msgspec.json.Decoder(_Program)
+    for key, standing in state.sections.items():
+        blob = standing.blob or standing.given
+        if key.area == "process" and blob is not None:
+            yield decoder.decode(blob.body)
+
+
+class _Libraries(msgspec.Struct, frozen=True):
+    packages: Items = Items()
+    origins: Items = Items()
+
+
+def _installed(state: Effective) -> Iterator[str]:
+    """Packages of its environments that came from an index: not from a checkout, whose code runs where it lies."""
+    for key, standing in state.sections.items():
+        if key.area == "libraries" and standing.blob is not None:
+            read = msgspec.json.decode(standing.blob.body, type=_Libraries)
+            yield from read.packages.items.keys() - read.origins.items.keys()
+
+
+def own_by(path: FactPath, ran: Programs) -> bool:
+    """Whether it is the program's own: a flag of its command line, or a variable that bears its name."""
+    if path[0] != "process" or path[-2:-1] not in (("env",), ("flags",)):
+        return path[0] == "process" and path[-1] == "operands"
+    name = path[-1].partition("_")[0].lower()
+    names = {*ran.engines, *(word for program in ran.compiled for word in _WORDS.findall(program.lower()))}
+    return path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names
+
+
+def is_own_code(path: FactPath, ran: Programs) -> bool:
+    """Whether it is the program's file, or a library beside it that computes for it; of what is no engine, a package or
+    library that bears its name, as caffe's libcaffe-nv. Packages of engines have rules of their own."""
+    if path[0] == "process":
+        return path[2:3] == ("program",)
+    if "llama.cpp" in ran.engines and path[0] == "mapped":
+        return path[2:3] == ("libraries",) and path[3:4] != () and path[3].startswith(("libggml", "libllama"))
+    if (
+        ran.engines
+        or path[:1] not in (("mapped",), ("libraries",))
+        or path[2:3] not in (("libraries",), ("packages",), ("origins",))
+    ):
+        return False
+    first = next(iter(_WORDS.findall(path[3].lower().removeprefix("lib"))), "") if len(path) > 3 else ""
+    return len(first) >= _LEAST_NAME and first in ran.called

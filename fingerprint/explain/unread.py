@@ -1,0 +1,72 @@
+"""Why nothing that is there heeds a state that differs: variables, flags, parameters, modules, files of others."""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+from fingerprint.explain.circumstances import Circumstances
+from fingerprint.explain.mechanisms.graph import Reader, Rule
+from fingerprint.explain.programs import SERVE, STARTS
+from probes.kit.paths import FactPath
+
+_OF_AN_INTERPRETER = "PYTHON"
+"""Of variables that an interpreter reads, and no program that none runs."""
+_OF_NVIDIA = re.compile(r"(CUDA|NVIDIA|CUDNN|CUBLAS|NVSHMEM)_(?!VISIBLE_DEVICES)")
+"""Of variables that no software of other GPUs reads."""
+_PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
+"""Of parameters of the boot line about processors of one maker."""
+_OF_OTHER_GPUS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
+_MADE_FOR = re.compile(r"device_name=([^,.]+)")
+"""In the name of a file of tuned kernels."""
+
+
+def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
+    """By the first letters of its name, or the narrowest of its rules; empty where something may heed it. Of the host's
+    other states a server may be the user that nobody started."""
+    if path[:2] == ("kernel", "cmdline"):
+        return _of_other_processors(path[-1], around)
+    if path[:2] == ("kernel", "modules"):
+        is_of_others = path[2:3] and path[2] in _OF_OTHER_GPUS and around.on.gpus and around.on.products
+        return "the GPUs that were there are of another maker" if is_of_others else ""
+    if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
+        return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
+    return _of_other_programs(path, rules, around) if path[0] == "process" else ""
+
+
+def _of_other_processors(parameter: str, around: Circumstances) -> str:
+    makers = next((makers for start, makers in _PROCESSORS.items() if parameter.startswith(start)), ())
+    others = sorted(around.on.cpus) if makers and not around.on.cpus & {*makers} else ()
+    return f"it is for processors of {' and '.join(makers)}, and these are of {', '.join(others)}" if others else ""
+
+
+def _of_another_engine(tuned: str, around: Circumstances) -> str:
+    """tuned: ENGINE.KERNEL. A script may import any engine's kernels."""
+    engine, ran = tuned.partition(".")[0], around.ran
+    serving = ran.engines & SERVE
+    if (serving and engine not in serving) or (ran.compiled and engine in SERVE):
+        return f"what ran is {', '.join(sorted(ran.compiled or serving))}, and these are kernels of {engine}"
+    return ""
+
+
+def _of_other_gpus(file: str, around: Circumstances) -> str:
+    wanted = _MADE_FOR.search(unquote(file))
+    products = around.on.products
+    if wanted is None or products is None or any(wanted[1] == name.replace(" ", "_") for name in products):
+        return ""
+    there = ", ".join(sorted(products)) or "none of NVIDIA's"
+    return f"it is for GPUs called {wanted[1].replace('_', ' ')}, and these are {there}"
+
+
+def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
+    ran, is_variable = around.ran, path[-2:-1] == ("env",)
+    if is_variable and path[-1].startswith(_OF_AN_INTERPRETER) and ran.compiled:
+        return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
+    if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
+        return "it is for GPUs of NVIDIA, and none was there"
+    told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
+    reader: Reader | None = next((of for start, of in STARTS.items() if path[-1].startswith(start)), None)
+    told += [frozenset((reader,))] if reader and is_variable else []
+    if not told or frozenset.intersection(*told) & ran.engines:
+        return ""
+    named = ", ".join(sorted(ran.compiled or ran.engines))
+    return f"what ran is {named}, which is not known to use it" if named else ""
