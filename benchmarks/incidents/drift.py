@@ -26,6 +26,13 @@ HALF = 0.5
 OF_A_DRIVER = ("gpu/", "driver/", "kernel/modules/nvidia")
 OF_ANOTHER_DRIVER = ("kernel/modules/amdgpu",)
 """Drift of machines that have one, and GPUs of its maker."""
+_SERVERS = ("a100x8", "h100x8", "b200", "pro6000x4")
+HAVE: Mapping[str, tuple[str, ...]] = {
+    "numa/": _SERVERS,
+    "driver/confidential_computing/": ("h100x8", "b200", "pro6000x4", "spark"),
+    "gpu/*/virtualization/": (*_SERVERS, "spark", "l40s", "t4"),
+}
+"""Machines that have what drifts: several sockets, GPUs from Hopper on, GPUs that can be divided among guests."""
 TOLD_BY: Mapping[str, tuple[str, ...]] = {
     "gpu/*/inferred/clock_lock": ("gpu/*/clocks",),
     "gpu/*/power_limit": ("gpu/*/power", "gpu/*/clocks_event_reasons"),
@@ -96,6 +103,10 @@ def _fits(change: Changed, incident: Incident) -> bool:
     """Whether this machine has it, and the row says nothing of these facts itself."""
     foreign = OF_ANOTHER_DRIVER if MACHINES[incident.machine].gpus else OF_A_DRIVER
     if any(path.startswith(foreign) for path in change.facts) or not _is_read(change, incident.program):
+        return False
+    if any(
+        path.startswith(start) and incident.machine not in have for path in change.facts for start, have in HAVE.items()
+    ):
         return False
     if packages_in(change.facts) & packages_told(incident):
         return False

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from benchmarks.incidents.environments import packages_told
 from benchmarks.incidents.machines import MACHINES, copied
 from benchmarks.incidents.printing import printed
 from benchmarks.incidents.programs import started
@@ -24,7 +25,7 @@ from benchmarks.incidents.sampling import (
     host_samples,
     settle,
 )
-from benchmarks.incidents.surroundings import MAPPED, PROCESS, follow, scene_of
+from benchmarks.incidents.surroundings import MAPPED, OF_TORCH, PROCESS, follow, load, scene_of
 from fingerprint.explain.subject import Subject
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Effective, effective
@@ -63,6 +64,7 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
         sections = scene_of(incident.machine, incident.program)
         sections[PROCESS].update(started(incident.program))
         sections[MAPPED].update(_opened(incident))
+        load(sections, packages_told(incident), OF_TORCH if incident.computes != "torch" else ())
         samples = {**host_samples(sections, random), **gpu_samples(sections, random)}
         for facts in every:
             _apply(sections, samples, facts, side)

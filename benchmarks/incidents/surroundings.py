@@ -1,7 +1,7 @@
 """What a program has around it beside its machine: its environment, what it mapped, its container, model and NCCL."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -20,6 +20,7 @@ from probes.mapped.objects import name_of as library_of
 PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES, STORAGE = (
     Key(area, MAIN) for area in ("process", "mapped", "model", "nccl", "container", "libraries", "storage")
 )
+OF_TORCH = ("torch", "triton", "xgrammar")
 _MODEL_FLAGS = ("-m", "--model", "--model-path")
 _OF_NCCL = "NCCL_"
 
@@ -54,6 +55,16 @@ def scene(machine: str, program: tuple[str, ...]) -> Sections:
     found |= {STORAGE: {name: _map({}) for name in ("models", "caches", "tuned")}}
     found |= {NCCL: {name: _map({}) for name in ("variables", "origins", "files")} | {"unknown": []}}
     return found
+
+
+def load(sections: Sections, imported: Iterable[str], others: Iterable[str]) -> None:
+    """What a row is about was in memory; others of the environment, which its program does not import, were not."""
+    files, unloaded = sections[MAPPED]["libraries"]["items"], {f"pip {package}" for package in others}
+    kept = {name: file for name, file in files.items() if file.get("owner") not in unloaded}
+    owners = {file.get("owner") for file in kept.values()}
+    new = [Mappable(f"{package}/lib{package}.so", package) for package in sorted(imported)]
+    kept |= {library_of(each.path): _file(each, {}) for each in new if f"pip {each.package}" not in owners}
+    sections[MAPPED]["libraries"]["items"] = kept
 
 
 def follow(sections: Sections) -> None:

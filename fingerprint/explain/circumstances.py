@@ -4,6 +4,7 @@ each other where there is but one."""
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fingerprint.explain.loaded import loaded
 from fingerprint.explain.machine import Machine, machine
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.programs import Programs, programs
@@ -22,12 +23,14 @@ BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pci
 
 
 class Circumstances(NamedTuple):
-    """compared: sections of processes that were read in both runs. said: what one run alone printed, of the messages
+    """compared: sections of processes that were read in both runs. loaded: packages that either run had in memory; None
+    where nobody can say. said: what one run alone printed, of the messages
     that are known."""
 
     ran: Programs = Programs()
     on: Machine = Machine()
     compared: frozenset[Key] = frozenset()
+    loaded: frozenset[str] | None = None
     said: tuple[Spoken, ...] = ()
 
     @property
@@ -51,7 +54,8 @@ UNKNOWN = Circumstances()
 
 
 def circumstances(a: Subject, b: Subject) -> Circumstances:
-    return Circumstances(programs((a.state, b.state)), machine(a, b), _read(a) & _read(b), spoken(a, b))
+    states = (a.state, b.state)
+    return Circumstances(programs(states), machine(a, b), _read(a) & _read(b), loaded(states), spoken(a, b))
 
 
 def _read(side: Subject) -> frozenset[Key]:

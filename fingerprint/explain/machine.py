@@ -73,7 +73,7 @@ def _gpus(state: Effective) -> int | None:
     if of_nvidia.gpus.items or not _has_others(state):
         return len(of_nvidia.gpus.items)
     on_bus = _section(state, "pcie")
-    return len(on_bus.gpus.items) or None if on_bus else None
+    return len(on_bus.gpus.items) if on_bus else None
 
 
 def _has_others(state: Effective) -> bool:

@@ -15,7 +15,7 @@ _NAMED: Mapping[Reader, str] = {
     "vllm": r"vllm",
     "sglang": r"sglang|sgl[_-]\w+",
     "tensorrt-llm": r"tensorrt_llm|trtllm-\w+",
-    "nccl": r"(?:(?:all_)?(?:reduce|gather)|alltoall|broadcast|hypercube|(?:reduce_)?scatter|sendrecv)_perf",
+    "nccl": r"(?:(?:all_)?(?:reduce|gather)|alltoallv?|broadcast|hypercube|(?:reduce_)?scatter|sendrecv)_perf",
     "rdma": r"ucx_perftest|fi_pingpong|rping|ib_\w+_(?:bw|lat)|raw_ethernet_(?:bw|lat)",
     "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
 }

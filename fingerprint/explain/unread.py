@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
 from fingerprint.explain.circumstances import Circumstances
+from fingerprint.explain.loaded import not_loaded
 from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.programs import SERVE, STARTS
 from probes.kit.paths import FactPath
@@ -30,6 +31,8 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
         return "the GPUs that were there are of another maker" if is_of_others else ""
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
+    if path[0] == "libraries":
+        return not_loaded(path, around.loaded)
     return _of_other_programs(path, rules, around) if path[0] == "process" else ""
 
 

@@ -261,7 +261,7 @@ def is_alone(rules: Sequence[Rule], metric: MetricChange | None, around: Circums
     if not rules:
         return False
     rule, on = rules[0], around.on
-    few = around.is_alone and "collective" not in _measured(metric, around)
+    few = around.is_alone and "nccl" not in around.ran.engines and "collective" not in _measured(metric, around)
     no_adapter = around.spans_hosts is False or (on.adapters == 0 and not around.spans_hosts)
     return (
         (rule.between and few) or (rule.over_rdma and no_adapter) or (on.linked is False and rule.moves[0] == "nvlink")
