@@ -1,22 +1,12 @@
 """The GPU's driver: versions, options, libraries and daemons."""
 
+from fingerprint.explain.mechanisms.driver_options import NOT_ACCEPTANCE, OPEN, OPTION
 from fingerprint.explain.mechanisms.gpu_clocks import SM_LOWER
 from fingerprint.explain.mechanisms.gpu_links import REROUTED
 from fingerprint.explain.mechanisms.gpu_unit import OTHER_GPUS
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.graph import Rule
 
 FABRIC = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
-OPEN = "https://github.com/NVIDIA/open-gpu-kernel-modules"
-OPTION = "driver/module/parameters"
-NOT_ACCEPTANCE: tuple[Phase, ...] = (
-    "prefill",
-    "decode step",
-    "verify step",
-    "start-up",
-    "transfer",
-    "host latency",
-    "any work",
-)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -63,95 +53,6 @@ RULES: tuple[Rule, ...] = (
             f"{OPEN}/issues/483",
             "https://github.com/Start9Labs/start-technologies/pull/3693",
         ),
-    ),
-    Rule(
-        name="driver-options",
-        sees=(OPTION, f"{OPTION}/*"),
-        moves=("code",),
-        phases=NOT_ACCEPTANCE,
-        breaks="seldom",
-        beside=("driver/module/version",),
-        why="Each option changes what the module does; what most of them cost is not on record. Those with a "
-        "mechanism of their own (GSP, links, memory, suspend, the registry) have a rule of their own.",
-        confirm="diff /proc/driver/nvidia/params of both; set the one option back in /etc/modprobe.d, reload, repeat",
-        sources=(OPEN,),
-    ),
-    Rule(
-        name="driver-link-options",
-        sees=(
-            f"{OPTION}/EnablePCIeGen3",
-            f"{OPTION}/EnablePCIERelaxedOrderingMode",
-            f"{OPTION}/EnableResizableBar",
-            f"{OPTION}/NvLinkDisable",
-            f"{OPTION}/DmaRemapPeerMmio",
-            f"{OPTION}/GrdmaPciTopoCheckOverride",
-            f"{OPTION}/EnableStreamMemOPs",
-        ),
-        moves=("pcie link", "nvlink", "collective", "network"),
-        breaks="seldom",
-        usual=(1.1, 4.0),
-        beside=("gpu/*/peers/*/p2p_read", "gpu/*/memory/bar1_total"),
-        why="They decide how the GPU uses the bus: generation, ordering, size of the window, NVLink at all, and how "
-        "peers and NICs reach its memory.",
-        confirm="set the one option back in /etc/modprobe.d, reload the driver, and compare a copy or an all-reduce",
-        sources=(OPEN,),
-    ),
-    Rule(
-        name="driver-memory-options",
-        sees=(
-            f"{OPTION}/InitializeSystemMemoryAllocations",
-            f"{OPTION}/UsePageAttributeTable",
-            f"{OPTION}/MemoryPoolSize",
-            f"{OPTION}/EnableUserNUMAManagement",
-            f"{OPTION}/CoherentGPUMemoryMode",
-        ),
-        moves=("page placement", "host memory", "gpu memory"),
-        phases=("start-up", "transfer", "host latency", "any work"),
-        why="They decide how the driver gets the host's memory: cleared or not, cached how, from which node; and "
-        "whether the memory of a coherent GPU is the kernel's to give away.",
-        confirm="set the one option back in /etc/modprobe.d, reload the driver, and time the start and a pinned copy",
-        sources=(OPEN,),
-    ),
-    Rule(
-        name="driver-suspend-options",
-        sees=(
-            f"{OPTION}/PreserveVideoMemoryAllocations",
-            f"{OPTION}/EnableS0ixPowerManagement",
-            f"{OPTION}/DynamicPowerManagement*",
-        ),
-        moves=("availability", "gpu initialisation"),
-        shows=(OTHER_GPUS,),
-        breaks="seldom",
-        beside=("gpu/*/runtime_status", "kernel/suspends"),
-        told_by=("cuda-unknown-error",),
-        why="Memory that is not preserved over a suspend leaves CUDA unusable, and work on the CPU, until the module "
-        "is loaded again; a GPU that may sleep takes seconds to wake.",
-        confirm="suspend and resume once, then nvidia-smi and a CUDA program; set the option back and repeat",
-        confirmed=1,
-        sources=("https://github.com/ollama/ollama/issues/5464",),
-    ),
-    Rule(
-        name="driver-registry",
-        sees=(f"{OPTION}/RegistryDwords*",),
-        moves=("sm clock", "memory clock", "collective", "code"),
-        phases=NOT_ACCEPTANCE,
-        breaks="seldom",
-        why="Keys that steer what no option does: performance levels that are fixed, peer mappings that are forced. "
-        "They hold for one driver and are silently without effect in the next.",
-        confirm="load the driver without NVreg_RegistryDwords, and repeat",
-        sources=(OPEN,),
-    ),
-    Rule(
-        name="driver-next-load",
-        sees=("driver/next_load/options", "driver/next_load/options/*"),
-        moves=("page placement", "gpu memory", "code"),
-        phases=NOT_ACCEPTANCE,
-        breaks="seldom",
-        beside=("driver/next_load/pending", OPTION),
-        why="Options in files hold from the next load on. Of nvidia_uvm, nvidia_modeset and others they are the only "
-        "sign of what is in force: of the module nvidia itself the options in force are read.",
-        confirm="grep . /sys/module/nvidia*/parameters/* on both; reload with the options of the other",
-        sources=(OPEN,),
     ),
     Rule(
         name="gpu-bound-elsewhere",

@@ -176,17 +176,28 @@ RULES: tuple[Rule, ...] = (
             "memory/vm/dirty_bytes",
             "memory/vm/dirty_background_ratio",
             "memory/vm/dirty_background_bytes",
+        ),
+        moves=("storage",),
+        binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk", least=1e5),),
+        usual=(1.05, 2.0),
+        why="From how many dirty pages on they are written, and a writer is held to the disk's speed: checkpoints, "
+        "logs and compile caches, or a neighbour's writes that compete with reads of weights.",
+        confirm="Dirty and Writeback of /proc/meminfo during the run; write the outputs to /dev/shm once",
+        sources=(_VM,),
+    ),
+    Rule(
+        name="writeback-pace",
+        sees=(
             "memory/vm/dirty_expire_centisecs",
             "memory/vm/dirty_writeback_centisecs",
             "memory/vm/laptop_mode",
         ),
         moves=("storage",),
         binds=(Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk", least=1e5),),
-        usual=(1.05, 2.0),
-        why="When dirty pages are written and from where on a writer is held to the disk's speed: checkpoints, logs "
-        "and compile caches, or a neighbour's writes that compete with reads of weights.",
-        confirm="Dirty and Writeback of /proc/meminfo during the run; write the outputs to /dev/shm once",
-        sources=(_VM,),
+        why="How old a dirty page may become and how often the flusher looks: seldom and then much at once, which "
+        "reads wait behind, or a little all the time. The amount of writing is the same.",
+        confirm="iostat -x 1 during the run: bursts of writes in the one, and reads that wait then",
+        sources=(_VM, "https://docs.kernel.org/admin-guide/laptops/laptop-mode.html"),
     ),
     Rule(
         name="reclaim-watermarks",

@@ -89,20 +89,19 @@ RULES = (
     ),
     Rule(
         name="gpu-module-options",
-        sees=tuple(f"kernel/modules/{name}/**" for name in (*_NVIDIA, *_OTHERS)),
+        sees=(
+            "kernel/modules/nvidia/**",
+            *(f"kernel/modules/{name}/parameters{part}" for name in (*_NVIDIA[1:], *_OTHERS) for part in ("", "/*")),
+        ),
         moves=_OF_A_GPU,
         shows=MISMATCHED,
-        breaks="often",
+        breaks="seldom",
         usual=(1.02, 1.5),
         beside=("driver/module/version",),
         told_by=("cuda-unknown-error", "cuda-init-failed"),
-        why="What the GPU's driver was loaded with: firmware, idling, heterogeneous memory, mode setting.",
+        why="What the GPU's driver was loaded with and no other rule knows: firmware, idling, debugging.",
         confirm="Load the module with the other run's parameters: /sys/module/NAME/parameters, modprobe.d",
-        confirmed=1,
-        sources=(
-            "https://download.nvidia.com/XFree86/Linux-x86_64/570.133.07/README/index.html",
-            "https://github.com/ollama/ollama/issues/11593",
-        ),
+        sources=("https://download.nvidia.com/XFree86/Linux-x86_64/570.133.07/README/index.html",),
     ),
     Rule(
         name="other-gpu-module",

@@ -70,31 +70,51 @@ RULES = (
             f"{CORE}/rmem_default",
             f"{CORE}/wmem_max",
             f"{CORE}/wmem_default",
-            f"{CORE}/optmem_max",
         ),
         moves=("network",),
         shows=(Condition(facts=f"{STACK}/udp/*", sign="grew", says="datagrams found a buffer full"),),
         usual=(1.0, 2.0),
         why="They cap what a program may ask for by itself (NCCL_BUFFSIZE is none of it) and what sockets other than "
-        "TCP begin with: UDP and tuned sockets are cut short, zero-copy sends fall back to copies. TCP that was left "
-        "to size itself goes by tcp_rmem and tcp_wmem.",
+        "TCP begin with: UDP and tuned sockets are cut short. TCP that was left to size itself goes by tcp_rmem and "
+        "tcp_wmem.",
         confirm="`ss -tmn` shows the buffers in force; `nstat -az UdpRcvbufErrors` before and after.",
-        sources=(NET, "https://docs.kernel.org/networking/msg_zerocopy.html"),
+        sources=(NET,),
+    ),
+    Rule(
+        name="zero-copy-sends",
+        sees=(f"{CORE}/optmem_max",),
+        moves=("network", "cpu time"),
+        way="more helps",
+        phases=("transfer", "any work"),
+        why="Notices of zero-copy sends are kept in this memory: beyond it they fail, and programs copy instead. Few "
+        "programs send so; the default was raised to 128 KiB.",
+        confirm="`strace -c -e sendmsg` for ENOBUFS; `sysctl -w net.core.optmem_max=131072`.",
+        sources=("https://docs.kernel.org/networking/msg_zerocopy.html", NET),
     ),
     Rule(
         name="tcp-buffers",
         sees=(
             f"{IPV4}/tcp_rmem",
             f"{IPV4}/tcp_wmem",
-            f"{IPV4}/tcp_moderate_rcvbuf",
-            f"{IPV4}/tcp_window_scaling",
         ),
         moves=("network",),
         usual=(1.05, 10.0),
         beside=("process/*/env/NCCL_SOCKET_NTHREADS", "process/*/env/NCCL_NSOCKS_PERTHREAD"),
-        why="A flow carries no more than its buffer for each round trip: 6 MB at 1 ms are 48 Gb/s, and without scaling "
-        "64 KiB are 0.5 Gb/s. On one host, and over a few flows in one rack, it is rarely met.",
+        why="A flow carries no more than its buffer for each round trip: 6 MB at 1 ms are 48 Gb/s. On one host, and "
+        "over a few flows in one rack, it is rarely met.",
         confirm="`iperf3 -P 1` against `-P 8`: several flows that are faster together were bound by it.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="tcp-window-growth",
+        sees=(f"{IPV4}/tcp_window_scaling", f"{IPV4}/tcp_moderate_rcvbuf"),
+        moves=("network",),
+        way="more helps",
+        beside=(f"{IPV4}/tcp_rmem",),
+        why="Without scaling a flow holds 64 KiB in flight, 0.5 Gb/s at a round trip of 1 ms; without moderation it "
+        "stays at the first receive buffer, 128 KiB. Both are on unless somebody switched them off; connections that "
+        "stand keep what they agreed on.",
+        confirm="`ss -tin`: wscale and rcv_space of a connection in both runs.",
         sources=(IP,),
     ),
     Rule(
@@ -114,28 +134,71 @@ RULES = (
         name="congestion-control",
         sees=(
             f"{IPV4}/tcp_congestion_control",
-            f"{CORE}/default_qdisc",
-            f"{IPV4}/tcp_ecn",
-            f"{IPV4}/tcp_slow_start_after_idle",
             f"{IPV4}/tcp_no_metrics_save",
         ),
         moves=("network",),
         usual=(1.02, 3.0),
-        why="How fast a connection sends at first, after a pause and after a loss: where it begins anew after each "
-        "pause, every step of an exchange pays round trips; cubic backs off where bbr keeps its rate, and fq paces "
-        "what it sends.",
+        why="How fast a connection sends at first and after a loss: cubic backs off where bbr keeps its rate, and what "
+        "an earlier connection had measured lets the next begin slow or fast.",
         confirm="`ss -tin` shows cwnd, ssthresh and the algorithm of a connection; set the other value for one run.",
         sources=(IP,),
     ),
     Rule(
+        name="slow-start-after-pause",
+        sees=(f"{IPV4}/tcp_slow_start_after_idle",),
+        moves=("network", "collective"),
+        way="less helps",
+        phases=("transfer", "decode step", "verify step", "host latency", "any work"),
+        beside=("process/*/env/NCCL_NET", "process/*/env/NCCL_IB_DISABLE"),
+        why="With 1 a connection that paused for some 200 ms begins with ten packets again: each step of an exchange "
+        "over sockets pays round trips until it is up to speed, between hosts of one rack tenths of a ms. RDMA knows "
+        "none of it.",
+        confirm="`sysctl -w net.ipv4.tcp_slow_start_after_idle=0`, then the same run; `ss -tin` for cwnd.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="congestion-marks",
+        sees=(f"{IPV4}/tcp_ecn",),
+        moves=("network",),
+        breaks="seldom",
+        why="Whether switches may mark packets instead of dropping them: queues stay short where they do. Some paths "
+        "drop what asks for it, and the connection is tried again without, after 1 s.",
+        confirm="`nstat -az | grep -i ecn` before and after; `ss -tin` says ecn of a connection that has it.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="default-queueing",
+        sees=(f"{CORE}/default_qdisc",),
+        moves=("network",),
+        beside=(f"{IPV4}/tcp_congestion_control",),
+        why="How interfaces that come up later queue what they send: fq paces each flow, fq_codel drops early, "
+        "pfifo_fast lets bursts out. With several queues of the card (mq) each gets one of this kind.",
+        confirm="`tc -s qdisc show dev DEVICE` in both runs: the kind in force, drops and overlimits.",
+        sources=(NET,),
+    ),
+    Rule(
         name="loss-recovery",
-        sees=(f"{IPV4}/tcp_sack", f"{IPV4}/tcp_timestamps", f"{IPV4}/tcp_mtu_probing"),
+        sees=(f"{IPV4}/tcp_sack", f"{IPV4}/tcp_timestamps"),
         moves=("network",),
         binds=LOST,
         usual=(1.02, 3.0),
-        why="What one lost packet costs: itself or a whole window again, and whether too large packets that a tunnel "
-        "swallows are noticed at all. Without loss only the 12 bytes of a time stamp are left.",
+        why="What one lost packet costs: itself or a whole window again. Without loss only the 12 bytes of a time "
+        "stamp are left.",
         confirm="`nstat -az TcpRetransSegs` before and after: without retransmissions it is not the cause.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="path-size-probing",
+        sees=(f"{IPV4}/tcp_mtu_probing",),
+        moves=("network", "availability"),
+        way="more helps",
+        phases=("transfer", "start-up", "host latency", "any work"),
+        binds=LOST,
+        breaks="seldom",
+        beside=("network/interfaces/*/mtu",),
+        why="Where a tunnel takes smaller packets than its ends believe, and nobody tells them, large ones vanish: "
+        "handshakes work and the first megabyte hangs. Probing finds the size after some seconds.",
+        confirm="`ping -M do -s 8972 PEER` finds the size; `nstat -az TcpExtTCPMTUPSuccess` before and after.",
         sources=(IP,),
     ),
     Rule(
@@ -173,14 +236,23 @@ RULES = (
             f"{IPV4}/tcp_fin_timeout",
             f"{IPV4}/tcp_max_tw_buckets",
             f"{IPV4}/ip_local_port_range",
-            f"{IPV4}/tcp_fastopen",
         ),
         moves=("network", "availability"),
         phases=("host latency", "any work"),
         breaks="seldom",
         why="A client that opens a connection for each request uses up its 28,232 ports within a minute at 470 "
-        "requests a second, and waits or fails from then on; data in the first packet save it a round trip.",
+        "requests a second, and waits or fails from then on.",
         confirm="`ss -tan state time-wait | wc -l` at the client; let it keep its connections.",
+        sources=(IP,),
+    ),
+    Rule(
+        name="data-in-first-packet",
+        sees=(f"{IPV4}/tcp_fastopen",),
+        moves=("network",),
+        phases=("host latency", "any work"),
+        why="A client that asks for it saves one round trip for each new connection. Few clients of engines ask, and "
+        "those that keep their connections have nothing to save.",
+        confirm="`nstat -az TcpExtTCPFastOpenActive TcpExtTCPFastOpenPassive` before and after.",
         sources=(IP,),
     ),
     Rule(
