@@ -48,8 +48,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="kernel-launch",
         sees=env(
-            "CUDA_DEVICE_MAX_CONNECTIONS CUDA_SCALE_LAUNCH_QUEUES CUDA_DEVICE_WAITS_ON_EXCEPTION"
-            " CUDA_GRAPHS_USE_NODE_PRIORITY GPU_MAX_HW_QUEUES HSA_ENABLE_INTERRUPT"
+            "CUDA_DEVICE_MAX_CONNECTIONS CUDA_DEVICE_MAX_COPY_CONNECTIONS CUDA_SCALE_LAUNCH_QUEUES"
+            " CUDA_GRAPHS_USE_NODE_PRIORITY CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM"
         ),
         moves=("launch latency", "kernel choice"),
         breaks="seldom",
@@ -95,18 +95,27 @@ RULES: tuple[Rule, ...] = (
         sources=(_CUDA,),
     ),
     Rule(
-        name="mps-client",
-        sees=env("CUDA_MPS_*"),
-        moves=("gpu compute", "launch latency", "gpu memory"),
+        name="performance-boost",
+        sees=env("CUDA_DISABLE_PERF_BOOST CUDA_AUTO_BOOST"),
+        moves=("sm clock", "memory clock"),
+        why="Whether the driver raises the GPU to its state for computing as soon as a context of CUDA exists: with "
+        "the boost disabled the clocks follow the load, and kernels after a pause run slow until they rise.",
+        confirm="nvidia-smi -q -d PERFORMANCE,CLOCK during the run in both states",
+        sources=(_CUDA, "https://gist.github.com/Ristovski/c81502f850ba095320353ec2094b14cf"),
+    ),
+    Rule(
+        name="managed-memory-place",
+        sees=env("CUDA_MANAGED_FORCE_DEVICE_ALLOC CUDA_UVM_* GGML_CUDA_ENABLE_UNIFIED_MEMORY"),
+        moves=("gpu memory", "page placement", "pcie link"),
         breaks="seldom",
-        usual=(1.05, 3.0),
-        why="A client of MPS gets its share of multiprocessors and memory, and shares queues with the others.",
-        confirm="echo get_server_list | nvidia-cuda-mps-control; the same run without MPS",
-        sources=("https://docs.nvidia.com/deploy/mps/index.html",),
+        why="Where managed memory lies: with GPUs that do not reach each other it falls into the host's, and each "
+        "access crosses PCIe. Unified memory lets a model that does not fit start, and run at the link's rate.",
+        confirm="nsys --cuda-um-gpu-page-faults=true over one step in both states",
+        sources=(_CUDA, "https://github.com/ggml-org/llama.cpp/blob/master/docs/build.md"),
     ),
     Rule(
         name="injected-tools",
-        sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* CUDA_ENABLE_COREDUMP* CUDA_*COREDUMP* ROCP_*"),
+        sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* ROCP_* ROCPROFILER_* HSA_TOOLS_LIB ROCP_TOOL_*"),
         moves=("launch latency", "host memory"),
         best=("absent",),
         usual=(1.02, 2.0),
@@ -115,63 +124,81 @@ RULES: tuple[Rule, ...] = (
         sources=("https://docs.nvidia.com/cupti/main/main.html",),
     ),
     Rule(
+        name="gpu-debugging",
+        sees=env("CUDA_ENABLE_*COREDUMP* CUDA_COREDUMP_* CUDA_DEVICE_WAITS_ON_EXCEPTION CUDA_DEBUGGER_* CUDBG_*"),
+        moves=("launch latency", "availability"),
+        breaks="seldom",
+        why="What happens where a kernel faults: a dump of the GPU's memory is written, for minutes, or the process "
+        "waits for a debugger for ever. Until a fault it costs little.",
+        confirm="Unset it, then the same run; a core file beside the program",
+        sources=(_CUDA, "https://docs.nvidia.com/cuda/cuda-gdb/index.html"),
+    ),
+    Rule(
         name="gpu-arithmetic",
         operations=OPERATIONS,
         sees=env(
-            "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE CUBLAS_WORKSPACE_CONFIG CUBLASLT_WORKSPACE_SIZE"
-            " CUBLAS_* CUBLASLT_* CUDNN_* CUFFT_* CUSPARSE_* CUTLASS_* CUTE_* NVTE_* TORCH_CUDNN_* ROCBLAS_*"
-            " HIPBLASLT_* TENSILE_* MIOPEN_*"
+            "CUBLAS_* CUBLASLT_* CUDNN_* CUFFT_* CUSPARSE_* CUSOLVER_* CUTENSOR_* CUTLASS_* CUTE_* NVTE_*"
+            " TORCH_CUDNN_* TORCH_BLAS_*"
         ),
         moves=("kernel choice", "gpu memory"),
         breaks="seldom",
         usual=(1.1, 2.0),
-        why="Which algorithm a product, a convolution or an attention takes: TF32 or not (7.7 against 13 s), "
-        "deterministic ones with a small workspace only. Imports of packages set some of these unseen.",
+        why="Which algorithm a product, a convolution or an attention takes, and which plans a library keeps. Imports "
+        "of packages set some of these unseen.",
         confirm="Unset it; compare kernel names of one step in a trace (nsys, torch.profiler)",
+        sources=("https://docs.nvidia.com/cuda/cublas/index.html", _TORCH_CUDA),
+    ),
+    Rule(
+        name="tf32-by-variable",
+        operations=OPERATIONS,
+        sees=env("NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE HIPBLASLT_ALLOW_TF32 CUBLAS_FORCE_TF32"),
+        moves=("kernel choice",),
+        usual=(1.1, 2.0),
+        beside=("gpu/*/compute_cap",),
+        why="Whether products and convolutions of 32 bits take tensor cores at 10 bits of mantissa: 7.7 against 13 s, "
+        "8.0 against 10.3 ms. NVIDIA_TF32_OVERRIDE=0 forbids it to all libraries, whatever the program says. Half "
+        "precision is not touched, nor are GPUs before Ampere.",
+        confirm="Unset it; names of the kernels of one step tell tf32 or sgemm",
+        sources=(
+            "https://docs.nvidia.com/cuda/cublas/index.html",
+            "https://github.com/pytorch/pytorch/issues/118349",
+            "https://github.com/ultralytics/inference/pull/104",
+        ),
+    ),
+    Rule(
+        name="matrix-workspace",
+        operations=OPERATIONS,
+        sees=env(
+            "CUBLAS_WORKSPACE_CONFIG CUBLASLT_WORKSPACE_SIZE HIPBLAS_WORKSPACE_CONFIG HIPBLASLT_WORKSPACE_SIZE"
+            " ROCBLAS_DEVICE_MEMORY_SIZE TORCH_CUBLASLT_UNIFIED_WORKSPACE"
+        ),
+        moves=("kernel choice", "gpu memory"),
+        usual=(1.02, 2.0),
+        why="How much memory a product may use beside its result: with little, as reproducible results ask for, "
+        "algorithms that split the sum are out (Hopper wants 32 MiB). Training frameworks set it at import, also for "
+        "inference that did not ask. Each stream takes its own.",
+        confirm="Unset it before the first import; kernel names of one step and used memory in both states",
         confirmed=1,
         sources=(
             "https://docs.nvidia.com/cuda/cublas/index.html",
             "https://github.com/ultralytics/ultralytics/issues/16457",
-            "https://github.com/pytorch/pytorch/issues/118349",
+            "https://github.com/ultralytics/ultralytics/issues/19127",
+            "https://github.com/pytorch/pytorch/pull/101145",
         ),
     ),
     Rule(
-        name="gpu-sharing",
-        sees=env(
-            "CUDA_DISABLE_CONTROL CUDA_DEVICE_MEMORY_* CUDA_DEVICE_SM_LIMIT CUDA_OVERSUBSCRIBE GPU_CORE_UTIL*"
-            " LIBCUDA_LOG_LEVEL"
-        ),
-        moves=("launch latency", "gpu compute", "gpu memory", "availability"),
-        breaks="often",
-        usual=(1.05, 300.0),
-        beside=("process/*/env/LD_PRELOAD",),
-        why="A library in front of the driver divides the GPU among containers: it counts memory and delays launches, "
-        "and calls that it does not hand on hang or fail, as NCCL's when communicators are built.",
-        confirm="CUDA_DISABLE_CONTROL=true, or start without the preloaded library",
-        confirmed=1,
-        sources=("https://github.com/Project-HAMi/HAMi/issues/2641",),
-    ),
-    Rule(
-        name="cuda-runtime",
-        sees=env("CUDA_* NVIDIA_* NVJITLINK_*"),
-        moves=("launch latency", "kernel choice", "gpu memory", "availability"),
-        phases=_GPU_PHASES,
-        breaks="seldom",
-        beside=("process/*/env/LD_PRELOAD",),
-        why="The CUDA driver, the container run time, a tool of CUDA or a library that was loaded before it reads it: "
-        "a switch of one that shares GPUs decided whether NCCL came up.",
-        confirm="Start without it",
-        confirmed=1,
-        drifted=5,
-        sources=(
-            _CUDA,
-            "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
-            "https://github.com/Project-HAMi/HAMi/issues/2641",
-        ),
+        name="emulated-precision",
+        operations=OPERATIONS,
+        sees=env("CUBLAS_EMULATE_* CUBLAS_EMULATION_* CUBLAS_FIXEDPOINT_*"),
+        moves=("kernel choice", "gpu memory"),
+        why="Whether products of 32 or 64 bits are put together from several of 16 or 8 on tensor cores: quicker where "
+        "these are plenty, slower for small ones with the strategy `eager`. Other types are not touched.",
+        confirm="Unset it; names of the kernels of one step in both states",
+        sources=("https://docs.nvidia.com/cuda/cublas/index.html",),
     ),
     Rule(
         name="other-gpu-runtimes",
-        sees=env("HIP_* ROCM_* ROCR_* HSA_* GPU_* AMD_* AITER_* ZE_* SYCL_* TPU_* LIBTPU_* HABANA_* ASCEND_*"),
+        sees=env("HIP_* ROCM_* ROCR_* ROC_* HSA_* GPU_* AMD_* AITER_* ZE_* SYCL_* TPU_* LIBTPU_* HABANA_* ASCEND_*"),
         moves=("launch latency", "kernel choice", "gpu memory", "availability", "pcie link"),
         breaks="seldom",
         why="The run time of AMD, Intel, Google, Habana or Ascend devices: copies by SDMA or by kernels, queues, "
