@@ -66,7 +66,13 @@ THEMES: Mapping[str, str] = {
     "nccl_network_variables": "nccl process",
     "fabric_variables": "nccl process",
     "nccl_configuration": "nccl",
+    "framework_variables": "process",
     "engine_variables": "process",
+    "engine_kernel_variables": "process",
+    "engine_serving_variables": "process",
+    "engine_exchange_variables": "process",
+    "llama_variables": "process",
+    "host_variables": "process",
     "variables": "process",
 }
 """Modules of this package, each with its `RULES`, told and listed in this order; and the areas that these see."""

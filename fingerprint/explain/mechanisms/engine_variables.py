@@ -35,13 +35,15 @@ RULES: tuple[Rule, ...] = (
         sees=env(
             "VLLM_ATTENTION_BACKEND VLLM_*FLASHINFER* VLLM_FLASH_ATTN* VLLM_*ATTN* VLLM_*ATTENTION* VLLM_*MLA*"
             " SGLANG_*ATTN* SGLANG_*ATTENTION* SGLANG_*MLA* TRTLLM_*ATTENTION* TRTLLM_*XQA* TRTLLM_*MMHA* FLASHINFER_*"
-            " FLASH_ATTENTION_* XFORMERS_* FLA_* GGML_CUDA_*FA*"
+            " FLASH_ATTENTION_* XFORMERS_* FLA_* GGML_CUDA_*FA* VLLM_USE_CUDNN_PREFILL SGLANG_*FLASHINFER* SGLANG_*FA3*"
+            " SGLANG_*FA4* SGLANG_NSA_* SGLANG_DSA_* SGLANG_ENABLE_DSA_* SGLANG_SKIP_SOFTMAX_* SGLANG_TRITON_DECODE_*"
+            " SGLANG_CHUNKED_PREFIX_CACHE_THRESHOLD SGLANG_DISABLE_MSA TRTLLM_GEN_*"
         ),
         moves=("kernel choice",),
         breaks="seldom",
         usual=(1.1, 5.0),
         told_by=("without-flash-attention",),
-        why="Another kernel for attention, and with FlashInfer for sampling and experts too; where the installed "
+        why="Another kernel for attention, and with FlashInfer for experts too; where the installed "
         "version no longer reads the name, the default.",
         confirm="The engine's log names the backend that was taken; grep the name in the installed package",
         confirmed=2,
@@ -55,7 +57,7 @@ RULES: tuple[Rule, ...] = (
         name="engine-matrix-kernels",
         sees=env(
             "VLLM_*MOE* VLLM_*GEMM* VLLM_*FP8* VLLM_*FP4* VLLM_*MARLIN* VLLM_*CUTLASS* VLLM_TUNED_CONFIG_FOLDER"
-            " VLLM_ROCM_* SGLANG_*MOE* SGLANG_*GEMM* SGLANG_*FP8* SGLANG_*FP4* SGL_*GEMM* SGLANG_USE_AITER TRTLLM_*MOE*"
+            " VLLM_ROCM_* SGLANG_*MOE* SGLANG_*GEMM* SGLANG_*FP8* SGLANG_*FP4* SGL_*GEMM* TRTLLM_*MOE*"
             " TRTLLM_*GEMM* DG_* DEEP_GEMM_* GGML_CUDA_*MMQ* GGML_CUDA_*CUBLAS*"
         ),
         moves=("kernel choice",),
@@ -74,7 +76,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="engine-speculation",
-        sees=env("VLLM_*SPEC* VLLM_*DRAFT* VLLM_*EAGLE* SGLANG_*SPEC* SGLANG_*DRAFT* SGLANG_*EAGLE* TRTLLM_*SPEC*"),
+        sees=env(
+            "VLLM_*SPEC* VLLM_*DRAFT* VLLM_*EAGLE* SGLANG_*SPEC* SGLANG_*DRAFT* SGLANG_*EAGLE* SGLANG_DSPARK_*"
+            " SGLANG_DFLASH_* SGLANG_NGRAM_* SGLANG_RAGGED_VERIFY_MODE SGLANG_ENABLE_MTP_* TRTLLM_*SPEC* TLLM_*SPEC*"
+        ),
         moves=("accept length", "kernel choice", "launch latency"),
         usual=(1.1, 3.0),
         why="How tokens are drafted and accepted, and whether the draft and verify steps run as graphs.",
@@ -85,7 +90,8 @@ RULES: tuple[Rule, ...] = (
         name="engine-processes",
         sees=env(
             "VLLM_WORKER_MULTIPROC_METHOD VLLM_ENABLE_V1_MULTIPROCESSING VLLM_*QUEUE* VLLM_RINGBUFFER_* VLLM_*SHM*"
-            " VLLM_*RAY* VLLM_*ASYNC* VLLM_*SLEEP* SGLANG_*QUEUE* SGLANG_*SCHEDULER* RAY_*"
+            " VLLM_*RAY* VLLM_*ASYNC* VLLM_*SLEEP* VLLM_MQ_MAX_CHUNK_BYTES_MB SGLANG_*QUEUE* SGLANG_*SCHEDULER* RAY_*"
+            " SGLANG_USE_MESSAGE_QUEUE_BROADCASTER TLLM_WORKER_USE_SINGLE_PROCESS TLLM_DISABLE_MPI"
         ),
         moves=("cpu time", "wake latency", "system calls"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
@@ -99,10 +105,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="cache-offload",
-        sees=env(
-            "LMCACHE_* DYN_* VLLM_KV_* VLLM_*KV_CACHE* SGLANG_*HICACHE* SGLANG_*KV_CACHE* VLLM_CPU_KVCACHE_SPACE"
-            " TRTLLM_*KV*"
-        ),
+        sees=env("LMCACHE_* DYN_* VLLM_KV_* VLLM_*KV_CACHE* SGLANG_*HICACHE* SGLANG_*KV_CACHE* TRTLLM_*KV*"),
         moves=("gpu memory", "host memory bandwidth", "pcie link", "network", "workload"),
         phases=("prefill", "decode step", "verify step", "host latency", "any work"),
         breaks="seldom",
@@ -157,14 +160,9 @@ RULES: tuple[Rule, ...] = (
         read_by=("llama.cpp",),
         breaks="seldom",
         usual=(1.1, 3.0),
-        beside=("gpu/*/memory/bar1_total", "process/*/cgroup/cpu_max"),
-        why="A switch of llama.cpp or Ollama: backends and buffers, offload, threads, context and how many requests "
-        "run at once. One that kept weights out of a small window of GPU memory made 13.9 tok/s into 36.9; another, "
-        "for peer access, moved nothing.",
+        beside=("process/*/cgroup/cpu_max",),
+        why="A switch of llama.cpp or Ollama that is none of the well-known ones: of a backend, a buffer, a server.",
         confirm="The log at the start names devices, buffers and layers; unset it, then the same run",
-        sources=(
-            "https://github.com/ggml-org/llama.cpp/issues/27097",
-            "https://github.com/noonghunna/club-3090/pull/889",
-        ),
+        sources=("https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",),
     ),
 )

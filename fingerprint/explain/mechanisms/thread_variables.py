@@ -75,7 +75,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="vllm-places",
-        sees=env("VLLM_CPU_OMP_THREADS_BIND VLLM_*NUMA*"),
+        sees=env("VLLM_CPU_OMP_THREADS_BIND VLLM_CPU_NUM_OF_RESERVED_CPU VLLM_*NUMA*"),
         moves=("cpu time", "page placement"),
         shows=_MISPLACED,
         read_by=("vllm",),
@@ -132,13 +132,80 @@ RULES: tuple[Rule, ...] = (
         sources=("https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html",),
     ),
     Rule(
+        name="tokenizers-parallelism",
+        sees=env("TOKENIZERS_PARALLELISM"),
+        moves=("cpu time",),
+        phases=("host latency", "prefill", "start-up", "any work"),
+        breaks="seldom",
+        beside=("process/*/cgroup/cpu_max", "process/*/cgroup/cpuset_cpus"),
+        why="Whether the tokenizers library splits a batch of texts among cores. A process that was forked after it "
+        "had done so turns it off by itself, with a warning; one text at a time gains nothing.",
+        confirm="Time to tokenise a batch of the run's prompts with true and false",
+        sources=("https://github.com/huggingface/tokenizers/blob/main/tokenizers/src/utils/parallelism.rs",),
+    ),
+    Rule(
+        name="thread-stacks",
+        sees=env("OMP_STACKSIZE GOMP_STACKSIZE KMP_STACKSIZE KMP_MONITOR_STACKSIZE"),
+        moves=("host memory",),
+        phases=("start-up", "any work"),
+        breaks="often",
+        why="How much stack each thread of a pool gets: too small, and a loop with large arrays of its own ends the "
+        "program; too large, and hundreds of threads cannot be started.",
+        confirm="Unset it, then the same run; ulimit -s",
+        sources=(_GOMP, _OPENMP),
+    ),
+    Rule(
+        name="two-thread-runtimes",
+        sees=env(
+            "KMP_DUPLICATE_LIB_OK MKL_THREADING_LAYER MKL_INTERFACE_LAYER MKL_SERVICE_FORCE_INTEL"
+            " NUMBA_THREADING_LAYER NUMBA_THREADING_LAYER_PRIORITY"
+        ),
+        moves=("cpu time",),
+        phases=("host latency", "decode step", "start-up", "any work"),
+        shows=CONTENDED,
+        breaks="often",
+        why="Packages bring OpenMP runtimes of their own, GNU's, Intel's and LLVM's, and the second one to start "
+        "ends the process unless it is told that this is well. Two that stay have a pool each, for the same cores; "
+        "a layer that is sequential has none.",
+        confirm="grep -E 'libgomp|libiomp5|libomp' /proc/PID/maps; threads by ps -L",
+        sources=(
+            "https://github.com/apache/incubator-mxnet/issues/17641",
+            "https://www.intel.com/content/www/us/en/docs/onemkl/developer-guide-linux/2026-2/avoiding-conflicts-in-the-execution-environment.html",
+        ),
+    ),
+    Rule(
+        name="thread-schedules",
+        sees=env(
+            "OMP_SCHEDULE OMP_CANCELLATION OMP_TEAMS_THREAD_LIMIT OMP_NUM_TEAMS KMP_FORKJOIN_BARRIER_PATTERN"
+            " KMP_*_BARRIER KMP_HOT_TEAMS_* KMP_TASKING KMP_DYNAMIC_MODE OMP_MAX_TASK_PRIORITY"
+        ),
+        moves=("cpu time", "wake latency"),
+        phases=("host latency", "decode step", "any work"),
+        why="How a loop's rounds are dealt out to threads, and by which pattern they meet at its end: dealt out one "
+        "by one they balance unlike cores, at the cost of a lock each.",
+        confirm="Unset it, then the same run",
+        sources=(_OPENMP,),
+    ),
+    Rule(
+        name="openmp-messages",
+        sees=env(
+            "OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY OMP_AFFINITY_FORMAT OMP_TOOL OMP_TOOL_LIBRARIES OMP_DEBUG"
+            " KMP_SETTINGS KMP_VERSION KMP_WARNINGS KMP_INIT_AT_FORK MKL_VERBOSE_OUTPUT_FILE"
+        ),
+        moves=("cpu time",),
+        phases=("start-up", "host latency"),
+        unused=True,
+        why="What a threading runtime prints when it starts, and which tool it lets in: it takes no part in a step.",
+        confirm="Start without it",
+        sources=(_OPENMP,),
+    ),
+    Rule(
         name="thread-runtime",
         sees=env("OMP_* GOMP_* KMP_* MKL_* OPENBLAS_* GOTO_* BLIS_* NVPL_* VECLIB_* NUMEXPR_* TBB_* NUMBA_*"),
         moves=("cpu time", "wake latency"),
         breaks="seldom",
         usual=(1.0, 1.5),
-        why="How a threading or mathematics library of the host shares its work out: schedule, teams. With too small a "
-        "stack (OMP_STACKSIZE), or two runtimes in one process (KMP_DUPLICATE_LIB_OK), it ends.",
+        why="How a threading or mathematics library of the host shares its work out.",
         confirm="Start without it",
         sources=(_GOMP, _OPENMP),
     ),
@@ -147,6 +214,7 @@ RULES: tuple[Rule, ...] = (
         sees=env(
             "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK ROLE_RANK NODE_RANK NNODES NPROC_PER_NODE PMI_RANK"
             " PMI_SIZE OMPI_COMM_WORLD_* SLURM_PROCID SLURM_LOCALID SLURM_NODEID SLURM_NTASKS SLURM_NNODES"
+            " VLLM_DP_RANK VLLM_DP_RANK_LOCAL VLLM_DP_SIZE VLLM_RAY_DP_PACK_STRATEGY SGLANG_DP_RANK"
         ),
         moves=("workload", "collective"),
         phases=("prefill", "decode step", "verify step", "start-up", "transfer", "any work"),

@@ -70,7 +70,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="heap-allocator",
-        sees=env("MALLOC_* TCMALLOC_* MIMALLOC_* JEMALLOC_* GLIBC_TUNABLES PYTHONMALLOC PYTHONMALLOCSTATS"),
+        sees=env("MALLOC_*"),
         moves=("cpu time", "system calls", "host memory", "page size"),
         phases=("start-up", "host latency", "decode step", "any work"),
         shows=_IN_KERNEL,
@@ -120,8 +120,7 @@ RULES: tuple[Rule, ...] = (
         moves=("cpu time", "system calls"),
         phases=("start-up", "host latency", "decode step", "verify step", "any work"),
         usual=(1.0, 1.3),
-        why="The interpreter's own switches: unbuffered output is a system call for each line, the hash seed settles "
-        "the order of sets and so keys of caches, -X options choose JIT and GIL.",
+        why="The interpreter's own switches: what it optimises away, how deep it goes, what it asks and prints.",
         confirm="Start without it",
         drifted=1,
         sources=(_PYTHON,),
@@ -139,7 +138,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="runtime-threads",
-        sees=env("GOMAXPROCS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RAYON_* TOKENIZERS_PARALLELISM"),
+        sees=env("GOMAXPROCS UV_THREADPOOL_SIZE TOKIO_WORKER_THREADS RAYON_*"),
         moves=("cpu time",),
         phases=("host latency", "prefill", "start-up", "any work"),
         shows=(THROTTLED[0], *CONTENDED),
@@ -194,7 +193,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="kernel-cache-off",
-        sees=env("CUDA_CACHE_DISABLE TORCHINDUCTOR_FORCE_DISABLE_CACHES VLLM_DISABLE_COMPILE_CACHE"),
+        sees=env(
+            "CUDA_CACHE_DISABLE TORCHINDUCTOR_FORCE_DISABLE_CACHES VLLM_DISABLE_COMPILE_CACHE TRITON_ALWAYS_COMPILE"
+        ),
         moves=("kernel choice", "storage"),
         best=("absent", "0"),
         mostly=True,
@@ -278,7 +279,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="shell-variables",
-        sees=env("SHELL USER LOGNAME USERNAME MAIL EDITOR PAGER LESS* PS1 PROMPT_COMMAND HIST* MANPATH INFOPATH"),
+        sees=env(
+            "SHELL USER LOGNAME USERNAME MAIL EDITOR VISUAL PAGER LESS* PS1 PROMPT_COMMAND HIST* MANPATH INFOPATH PWD"
+            " OLDPWD SHLVL HOSTNAME TERM TERM_* COLORTERM LS_COLORS COLUMNS LINES NO_COLOR FORCE_COLOR SSH_* DISPLAY"
+            " XDG_SESSION_* XDG_RUNTIME_DIR DBUS_* TMUX* STY WINDOWID VSCODE_* MOTD_SHOWN SUDO_*"
+        ),
         moves=("code",),
         phases=("host latency", "any work"),
         unused=True,
