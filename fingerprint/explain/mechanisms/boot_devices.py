@@ -4,6 +4,11 @@ from fingerprint.explain.mechanisms.boot_line import booted
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.mechanisms.kernel_code import PARAMETERS
 
+NAMING = (
+    "https://docs.redhat.com/en/documentation/red_hat_enterprise_linux/7/html/networking_guide/"
+    "sec-consistent_network_device_naming_using_biosdevname"
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="boot-iommu",
@@ -165,7 +170,7 @@ RULES: tuple[Rule, ...] = (
         "ranks do not meet, or go by the slow one. Of one host alone it moves nothing.",
         confirm="ip -br link in both boots against NCCL_SOCKET_IFNAME; NCCL_DEBUG=INFO names the one in use",
         sources=(
-            "https://systemd.io/PREDICTABLE_INTERFACE_NAMES/",
+            NAMING,
             "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",
         ),
     ),

@@ -4,7 +4,7 @@ from fingerprint.explain.mechanisms.gpu_module_parameters import parameters
 from fingerprint.explain.mechanisms.graph import Condition, Rule
 from fingerprint.explain.mechanisms.kernel_code import PARAMETERS
 
-ZFS = "https://openzfs.github.io/openzfs-docs/Performance%20and%20Tuning/Module%20Parameters.html"
+ZFS = "https://manpages.ubuntu.com/manpages/jammy/man5/zfs-module-parameters.5.html"
 _WAITED = (Condition(facts="pressure/io/some/total", sign="grew", says="threads waited for a disk", least=1e5),)
 
 RULES: tuple[Rule, ...] = (
@@ -162,7 +162,7 @@ RULES: tuple[Rule, ...] = (
         "iWARP): the last decides whether two hosts can talk at all, the others move little.",
         confirm="ibv_devinfo -v and ib_write_bw in both states",
         sources=(
-            "https://docs.nvidia.com/networking/display/mlnxofedv23102131201lts/nvidia-peerdirect.pdf",
+            "https://docs.kernel.org/networking/device_drivers/ethernet/mellanox/mlx5/index.html",
             "https://docs.kernel.org/infiniband/index.html",
         ),
     ),
@@ -209,7 +209,9 @@ RULES: tuple[Rule, ...] = (
         why="Each read into GPU memory is counted and timed, or written to the log: percents of small reads, nothing "
         "of large ones.",
         confirm="echo 0 > /sys/module/nvidia_fs/parameters/rw_stats_enabled, then the same load",
-        sources=("https://docs.nvidia.com/gpudirect-storage/troubleshooting-guide/index.html",),
+        sources=(
+            "https://docs.nvidia.com/gpudirect-storage/troubleshooting-guide/displaying-gds-nvidia-fs-driver-statistics.html",
+        ),
     ),
     Rule(
         name="guest-halt-polling",

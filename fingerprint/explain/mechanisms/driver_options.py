@@ -22,6 +22,11 @@ def options(names: str) -> tuple[str, ...]:
     return tuple(f"{OPTION}/{name}" for name in names.split())
 
 
+def next_load(names: str) -> tuple[str, ...]:
+    """Globs of what the next load is told, by MODULE.NAME."""
+    return tuple(f"driver/next_load/options/{name}" for name in names.split())
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="driver-options",
@@ -233,12 +238,18 @@ RULES: tuple[Rule, ...] = (
         sees=options(
             "ModifyDeviceFiles DeviceFile* RmLogonRC ResmanDebugLevel RmMsg TemporaryFilePath EnableGpuFirmwareLogs"
             " EnableDbgBreakpoint RegisterForACPIEvents RegisterPCIDriver RegisterPlatformDeviceDriver"
-            " RmProfilingAdminOnly RestrictProfilingToAdminUsers RmNvlinkBandwidth*Log GpuBlacklist"
+            " RmProfilingAdminOnly RestrictProfilingToAdminUsers"
+        )
+        + next_load(
+            "nvidia_drm.* nvidia_modeset.* nvidia.NVreg_ModifyDeviceFiles nvidia.NVreg_DeviceFile*"
+            " nvidia.NVreg_RestrictProfilingToAdminUsers nvidia.NVreg_TemporaryFilePath nvidia.NVreg_ResmanDebugLevel"
+            " nvidia.NVreg_EnableGpuFirmwareLogs nvidia.NVreg_RegisterForACPIEvents"
         ),
         moves=("availability", "code"),
         phases=NOT_ACCEPTANCE,
         unused=True,
-        why="Whose the files in /dev are, what is logged, who may profile: takes no part in a step. A user who may not "
+        why="Whose the files in /dev are, what is logged or shown on a screen, who may profile: takes no part in a "
+        "step. A user who may not "
         "open the files has no GPU at all, which is no question of speed.",
         confirm="ls -l /dev/nvidia* in both; a profiler is the only one to notice the rest",
         sources=(KEYS,),
@@ -259,6 +270,18 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/ventureoo/nvidia-tweaks/issues/7",
             f"{OPEN}/discussions/1053",
         ),
+    ),
+    Rule(
+        name="driver-next-pageable-memory",
+        sees=next_load("nvidia_uvm.uvm_disable_hmm nvidia_uvm.uvm_ats_mode nvidia_uvm.uvm_global_oversubscription"),
+        moves=("availability", "page placement", "gpu memory"),
+        breaks="often",
+        beside=("gpu/*/addressing_mode", "driver/next_load/pending"),
+        told_by=("cuda-unknown-error", "cuda-init-failed"),
+        why="What a file says of unified memory, in force since the last load if it is as old: HMM that makes CUDA "
+        "fail on some kernels, and whether managed memory may be more than there is.",
+        confirm="grep . /sys/module/nvidia_uvm/parameters/* for what is in force; reload nvidia_uvm and repeat",
+        sources=(f"{OPEN}/issues/901", f"{OPEN}/issues/1358"),
     ),
     Rule(
         name="driver-next-load",

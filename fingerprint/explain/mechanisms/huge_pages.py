@@ -73,7 +73,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="khugepaged",
-        sees=(f"{_MODE}/khugepaged/*",),
+        sees=(
+            f"{_MODE}/khugepaged/defrag",
+            f"{_MODE}/khugepaged/pages_to_scan",
+            f"{_MODE}/khugepaged/scan_sleep_millisecs",
+            f"{_MODE}/khugepaged/alloc_sleep_millisecs",
+        ),
         moves=("page size", "cpu time"),
         binds=(
             Condition(facts=f"{_MODE}/khugepaged/full_scans", sign="worked", says="khugepaged scanned during the run"),
@@ -81,9 +86,20 @@ RULES: tuple[Rule, ...] = (
         ),
         usual=(1.0, 1.2),
         beside=(f"{_MODE}/enabled",),
-        why="How soon memory that is long in use becomes huge, and how much of a core, of memory and of stalls while "
-        "pages are moved that takes.",
+        why="How soon memory that is long in use becomes huge, and how much of a core and of stalls while pages are "
+        "moved that takes.",
         confirm="echo 0 > .../khugepaged/defrag, or a long scan_sleep_millisecs, then the same run",
+        sources=(_THP,),
+    ),
+    Rule(
+        name="huge-page-filling",
+        sees=(f"{_MODE}/khugepaged/max_ptes_*",),
+        moves=("host memory", "page size"),
+        binds=(Condition(facts=f"{_MODE}/khugepaged/pages_collapsed", sign="worked", says="huge pages were made"),),
+        beside=(f"{_MODE}/enabled", f"{_MODE}/shrink_underused"),
+        why="How much of a huge page may be empty, swapped or shared before it is made: with 511 of 512 a heap that "
+        "was touched here and there grows to many times its size, with 0 it stays in small pages.",
+        confirm="AnonHugePages and Rss of the process (smaps_rollup) over an hour with either value",
         sources=(_THP,),
     ),
     Rule(
