@@ -12,6 +12,7 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "-ngl --n-gpu-layers --gpu-layers --num-gpu -ncmoe --n-cpu-moe -cmoe --cpu-moe -ncffn --n-cpu-ffn -ot"
             " --override-tensor -nkvo --*kv-offload -kvo --*op-offload -nopo --mmproj-offload --no-mmproj-offload"
+            " --moe-cache --moe-cache-mib"
         ),
         moves=("cpu time", "host memory bandwidth", "pcie link", "gpu memory"),
         read_by=("llama.cpp",),
@@ -29,7 +30,7 @@ RULES: tuple[Rule, ...] = (
         name="weights-from-the-host",
         sees=flag(
             "--cpu-offload-* --offload-* --*swap-space --kv-offloading-* --kt-* --enable-paged-experts"
-            " --paged-experts-* --ple-offload-* --enable-*weights-cpu-backup --enable-memory-saver"
+            " --auto-devices --cpu-memory --disk --paged-experts-* --ple-offload-* --enable-*weights-cpu-backup"
         ),
         moves=("pcie link", "host memory bandwidth", "page placement", "gpu memory"),
         breaks="often",
@@ -43,8 +44,7 @@ RULES: tuple[Rule, ...] = (
         name="cache-tiers",
         sees=flag(
             "--hicache-* --enable-h*cache --enable-lmcache --lmcache-* --enable-flexkv --flexkv-*"
-            " --kv-transfer-config --disaggregation-* --encoder-* --ec-* --enable-pdmux --pdmux-* --*unified-cache*"
-            " --kv-events-config"
+            " --kv-transfer-config --disaggregation-mode --*unified-cache* --kv-events-config"
         ),
         moves=("workload", "pcie link", "network", "host memory bandwidth"),
         phases=("prefill", "decode step", "host latency", "any work"),
@@ -58,9 +58,7 @@ RULES: tuple[Rule, ...] = (
         name="loading-weights",
         sees=flag(
             "--mlock --*mmap --direct-io --no-direct-io -dio -ndio --load-mode -lm --lazy-mode -lzm --load-format"
-            " --weight-loader-* --safetensors-* --model-loader-extra-config --startup-weight-load-mode"
-            " --weight-cache-* --*repack --transparent-huge-pages --no-host --download-dir"
-            " --max-parallel-loading-workers --check-tensors --hugepages"
+            " --safetensors-* --transparent-huge-pages --hugepages"
         ),
         moves=("page placement", "page cache", "host memory", "page size", "storage"),
         phases=("start-up", "decode step", "prefill", "any work"),
@@ -81,8 +79,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="thread-flags",
         sees=flag(
-            "--threads -t --threads-batch -tb --threads-http --num-thread --num-threads --n-threads --cpu-mask* -C*"
-            " --cpu-range* --cpu-strict* --prio --prio-* --poll* --omp-num-threads --gc-threshold"
+            "--threads -t --threads-batch -tb --num-thread --num-threads --n-threads --cpu-mask* -C*"
+            " --cpu-range* --cpu-strict* --poll* --omp-num-threads --num-cpu-threads-per-process"
+            " -tgb"
         ),
         moves=("cpu time", "wake latency"),
         shows=(*THROTTLED, *CONTENDED),
@@ -128,8 +127,8 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--async-scheduling --no-async-scheduling --disable-overlap-schedule --*batch-overlap --enable-dbo"
             " --dbo-* --tbo-* --num-continuous-decode-steps --num-scheduler-steps --multi-step-*"
-            " --scheduler-recv-interval --disable-async-output-proc --stream-interval --sleep-on-idle"
-            " --sleep-idle-seconds --watchdog-*"
+            " --scheduler-recv-interval --disable-async-output-proc --stream-interval --incremental-streaming-output"
+            " --disable-request-streaming --enable-microbatch"
         ),
         moves=("cpu time", "wake latency", "launch latency"),
         phases=_HOST,
@@ -142,27 +141,28 @@ RULES: tuple[Rule, ...] = (
         name="front-end",
         sees=flag(
             "--api-server-count --tokenizer* --detokenizer-* --skip-tokenizer-init --renderer-num-workers"
-            " --num-postprocess-workers --grammar* --guided-* --structured-outputs-config --constrained-*"
-            " --reasoning-* --tool-* --*tool-choice --*chat-template* --*jinja --enable-http2 --http2-* --h11-*"
-            " --grpc* --mm-* --limit-mm-* --media-* --image-* --*-custom-logit-processor --logits-processors"
-            " --batch-notify-size --dynamic-batch-tokenizer-* --enable-dynamic-batch-tokenizer --max-logprobs"
-            " --timeout-keep-alive"
+            " --num-postprocess-workers --grammar-backend --reasoning-* --tool-* --*tool-choice --*chat-template*"
+            " --*jinja --enable-http2 --http2-* --h11-* --grpc* --*-custom-logit-processor --logits-processors"
+            " --skip-chat-parsing --completion-template --prefill-assistant --enable-prompt-embeds -cnv"
+            " --conversation -st --single-turn -sp --special --escape --no-escape --spm-infill --interactive"
+            " --in-prefix --batch-notify-size --dynamic-batch-tokenizer-* --enable-dynamic-batch-tokenizer"
         ),
         moves=("cpu time", "workload"),
         phases=_HOST,
         shows=THROTTLED,
-        why="What is done to a request before and after the GPU: templates, tokens, images, grammars. A compiler of "
-        "grammars that took all cores of the host made 8 ms a token into 80, within a quota.",
-        confirm="py-spy dump of the API server during the run; the same requests as plain text without a grammar",
-        sources=(VLLM, SGLANG, TRTLLM, "https://github.com/vllm-project/vllm/pull/49461"),
+        why="What is done to a request before and after the GPU: templates, tokens, parsers of tools and of thoughts, "
+        "by how many processes. A tokeniser that is slow, or a single server for all, holds up the first token, and "
+        "with many streams each of them.",
+        confirm="py-spy dump of the API server during the run; the same prompts as tokens",
+        sources=(VLLM, SGLANG, TRTLLM),
     ),
     Rule(
         name="logs-and-traces",
         sees=flag(
-            "--log-* --*-log-* --*-logging --logging-* --*-metrics* --show-time-cost --verbose -v -lv --verbosity"
-            " --verbose-prompt --otlp-* --collect-detailed-traces --enable-trace --trace-* --*nvtx* --profile*"
-            " --debug-* --crash-dump-folder --aggregate-engine-logging --decode-log-interval --kv-canary*"
-            " --export-metrics-*"
+            "--log-* --*-log-* --*-logging --logging-* --*-metrics* --verbose -v -lv --verbosity --verbose-prompt"
+            " --otlp-* --debug-* --crash-dump-folder --aggregate-engine-logging --decode-log-interval"
+            " --export-metrics-* --cudagraph-metrics --enable-expert-distribution-metrics --debug --perf --no-perf"
+            " --metrics-interval-ms"
         ),
         moves=("cpu time", "system calls", "storage"),
         phases=_HOST,
@@ -177,7 +177,7 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--host --port --*-port --uds --api-key --admin-api-key --ssl-* --served-model-name --alias -a"
             " --*root-path --api-prefix --allowed-* --cors-* --dist-init-addr --master-addr --data-parallel-address"
-            " --nccl-init-addr --base-url --url --api-key-file --hf-token --allow-credentials --enable-ssl-refresh"
+            " --nccl-init-addr --base-url --url --api-key-file --hf-token --allow-credentials --enable-ssl-refresh -hft"
             " --response-role --weight-version --no-webui --disable-fastapi-docs --file-storage-path"
         ),
         moves=("availability",),
@@ -193,8 +193,9 @@ RULES: tuple[Rule, ...] = (
         name="sampling-and-seeds",
         sees=flag(
             "--seed --random-seed --temp --temperature --top-* --min-p --typical* --*-penalty --repeat-* --mirostat*"
-            " --samplers --sampling-* --generation-config --override-generation-config"
-            " --enable-deterministic-inference --logprobs-mode --n-predict --predict --ignore-eos --stop* --keep"
+            " --samplers --sampling-* --generation-config --override-generation-config -s --xtc-* --dry-*"
+            " --dynatemp-* --adaptive-* --sampler-seq -l --logit-bias --preferred-sampling-params -bs"
+            " --backend-sampling"
         ),
         moves=("workload", "accept length", "kernel choice"),
         phases=("accept length", "decode step", "verify step", "prefill", "any work"),
@@ -210,9 +211,12 @@ RULES: tuple[Rule, ...] = (
             "--num-prompts --num-requests --request-rate --request-count --max-concurrency --concurrency --burstiness"
             " --ramp-* --input-len* --output-len* --*-input-len --*-output-len --*-prefix-len --random-* --sharegpt-*"
             " --gsp-* --mooncake-* --dataset* --custom-* --prompt* -p --file -f --n-prompt --n-gen --n-depth -pg -d"
-            " --repetitions --num-iters* --num-runs --num-warmup* --warmup-* --max-tokens --extra-body"
-            " --extra-request-body --cache-hit-rate --endpoint --backend --goodput --disable-stream --no-stream"
-            " --client-stream-interval --flush-cache --max-turns --num-clients --rate"
+            " --max-tokens --extra-body --extra-request-body --extra-inputs --cache-hit-rate --endpoint --endpoint-type"
+            " --backend --service-kind --goodput --disable-stream --no-stream --streaming --client-stream-interval"
+            " --max-turns --num-clients --rate --rate-type --isl --osl --tokens --range-ratio --num-prefixes"
+            " --prefix-len --suffix-len --concurrency-range --request-intervals --max-requests --users --spawn-rate"
+            " --synthetic-* --output-tokens-mean* --output-token-len --sequence-length --num-of-sequences --hf-split"
+            " -npp -ntg -npl --chunks --ppl-stride --hellaswag"
         ),
         moves=("workload",),
         usual=(1.1, 4.4),
@@ -227,10 +231,30 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="measured-window",
+        sees=flag(
+            "--repetitions --num-iters* --num-runs --num-warmup* --warmup-* --warmup-iters --n-gen-warmup --flush-cache"
+            " --delay --measurement-* --stability-percentage --percentile --metric-percentiles --binary-search"
+            " --run-time --max-seconds --rampup --ramp-up-* --cold-start --skip-initial-test --profile-interval"
+        ),
+        moves=("workload", "kernel choice"),
+        phases=(*_HOST, "transfer"),
+        usual=(1.02, 2.3),
+        why="Which part of the work is counted: the first requests compile, tune and fill caches, the last ones run in "
+        "half-empty batches. A short run is made of both, and what ran before has filled the cache of prompts.",
+        confirm="Twice as many requests, and as many before the clock starts, in both runs",
+        sources=(
+            "https://docs.vllm.ai/en/stable/benchmarking/",
+            "https://github.com/vllm-project/vllm/issues/54227",
+            "https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md",
+        ),
+    ),
+    Rule(
         name="result-files",
         sees=flag(
             "-o --out --output --output-file --output-dir --output-json --result-* --save-* --append-result"
-            " --export-json"
+            " --export-json --output-format --output-err -oe --out-json --output-directory --temp-directory"
+            " --overwrite-output-dir --input-directory --base-directory"
         ),
         moves=("storage",),
         phases=("any work",),
@@ -244,7 +268,8 @@ RULES: tuple[Rule, ...] = (
         name="configuration-file",
         sees=flag(
             "--config --*-config-file --config-file --extra-llm-api-options --additional-config --models-preset"
-            " --extra-encoder-options"
+            " --extra-encoder-options --backend-config --strict-model-config --disable-auto-complete-config"
+            " --visual-gen-args --extra-visual-gen-options --override-neuron-config"
         ),
         moves=("workload", "kernel choice", "launch latency", "gpu memory", "collective", "cpu time"),
         breaks="often",

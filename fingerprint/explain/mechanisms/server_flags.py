@@ -11,6 +11,8 @@ def flag(names: str) -> tuple[str, ...]:
 VLLM = "https://docs.vllm.ai/en/stable/configuration/engine_args/"
 SGLANG = "https://docs.sglang.io/advanced_features/server_arguments.html"
 LLAMA = "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md"
+TGI = "https://github.com/huggingface/text-generation-inference/blob/main/docs/source/reference/launcher.md"
+TRITON = "https://github.com/triton-inference-server/server/blob/main/src/command_line_parser.cc"
 TRTLLM = "https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html"
 _STEPS: tuple[Phase, ...] = ("prefill", "decode step", "verify step", "start-up", "any work")
 
@@ -21,6 +23,9 @@ RULES: tuple[Rule, ...] = (
             "--model --model-path --model-id -m -mu --model-url -hf* --hf-repo --hf-file --revision --code-revision"
             " --hf-overrides --hf-config-path --json-model-override-args --model-impl --model-class-overrides"
             " --config-format --trust-remote-code --mmproj* --override-kv --rope-* --yarn-*"
+            " -mm -mmu -dr --docker-repo --model-dir --model-name --model-format --model-repository --model-store"
+            " --load-model --loader --ckpt --ckpt-dir --vae-path --vae-dir --models-directory"
+            " --extra-model-paths-config"
         ),
         moves=("workload", "gpu memory", "code"),
         phases=(*_STEPS, "accept length"),
@@ -32,7 +37,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="adapters",
-        sees=flag("--lora* --enable-lora* --max-lora* --max-*-loras --fully-sharded-loras --default-mm-loras"),
+        sees=flag(
+            "--lora* --enable-lora* --max-lora* --max-*-loras --fully-sharded-loras --default-mm-loras"
+            " --long-lora-* --qlora-* --adapters --prompt-adapters --enable-prompt-adapter --max-prompt-adapters"
+            " --control-vector*"
+        ),
         moves=("kernel choice", "gpu memory", "launch latency"),
         phases=_STEPS,
         breaks="seldom",
@@ -45,7 +54,10 @@ RULES: tuple[Rule, ...] = (
         name="number-formats",
         sees=flag(
             "--dtype --quantization* --quantize* -q --modelopt* --load-in-* --enable-fp32-lm-head"
-            " --enable-tf32-matmul --*mxfp4* --quantize-and-serve"
+            " --enable-tf32-matmul --*mxfp4* --quantize-and-serve --torchao-config --enable-torchao"
+            " --rl-quant-profile --compute-dtype --use-double-quant --force-fp16 --fp16-unet --fp16-vae"
+            " --fp16-text-enc --fp16-intermediates --bf16-unet --bf16-vae --bf16-text-enc --fp8-*-unet"
+            " --fp8-*-text-enc --unet-in-* --vae-in-* --clip-in-* --upcast-sampling"
         ),
         moves=("gpu memory bandwidth", "gpu compute", "kernel choice", "gpu memory", "accept length"),
         phases=(*_STEPS, "accept length"),
@@ -63,9 +75,12 @@ RULES: tuple[Rule, ...] = (
             " --dp --dp-size -dp* --decode-context-parallel-size --prefill-context-parallel-size"
             " --context-parallel-size --cp-size --dcp-size -dcp -pcp --expert-parallel-size --moe-*-size --ep"
             " --ep-size -ep --enable-expert-* --attn-*-size --enable-dp-* --enable-*attn-tp* --nnodes -n --node-rank"
-            " -r --gpus-per-node --split-mode -sm --tensor-split -ts --main-gpu -mg --device --devices --device-ids"
-            " -dev --base-gpu-id --gpu-id-step --distributed-executor-backend --num-shard --sharded"
-            " --load-balance-method --rpc"
+            " -r --gpus-per-node --split-mode -sm --tensor-split -ts --distributed-executor-backend --num-shard"
+            " --sharded --load-balance-method --rpc -rpc --sequence-parallel --tensor-model-parallel-size"
+            " --pipeline-model-parallel-size --virtual-pipeline-model-parallel-size --expert-model-parallel-size"
+            " --num-layers-per-virtual-pipeline-stage --megatron-lm-*-degree --parallelism-config-* --tensor-parallel"
+            " -gs --gpu-split --gpu-split-auto --autosplit-reserve --row-split --cluster-size --enable-attention-dp"
+            " --enable-ep-* --enable-tp16 --enable-elastic-* --elastic-ep-* --*-kv-cache-interleave-size"
         ),
         moves=("workload", "collective", "gpu memory", "kernel choice"),
         phases=(*_STEPS, "transfer"),
@@ -96,9 +111,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="all-reduce-flags",
         sees=flag(
-            "--*all-reduce* --*allreduce* --enable-nccl-* --enable-*symm-mem"
-            " --enable-mscclpp --enable-quant-communications --*all2all* --*a2a* --deepep* --dcp-comm-backend"
-            " --enable-p2p-check --pre-warm-nccl --disable-nccl-*"
+            "--*all-reduce* --*allreduce* --enable-nccl-* --enable-*symm-mem --enable-mscclpp"
+            " --enable-quant-communications --*all2all* --*a2a* --deepep* --dcp-comm-backend --enable-p2p-check"
+            " --pre-warm-nccl --disable-nccl-* --enable-deepep-* --communicator --tensor-parallel-backend"
+            " --dist-backend --distributed-backend --ddp-backend --enable-peer-access --disable-peer-access"
         ),
         moves=("collective",),
         between=True,
@@ -119,9 +135,8 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--max-num-seqs --max-num-*-seqs --max-running-requests --max-batch-* --max-concurrent-requests"
             " --parallel -np --batch-size -b --*cont-batching -cb -nocb --max-queue* --max-num-queued-*"
-            " --max-beam-width --max-waiting-tokens"
-            " --waiting-served-ratio --schedul* --*priority* --preemption-mode --retraction-policy"
-            " --pp-max-micro-batch-size"
+            " --pp-max-micro-batch-size --num-reserved-decode-tokens --num-lookahead-slots --max-num-on-the-fly"
+            " --rate-limit --rate-limit-resource"
         ),
         moves=("workload", "kernel choice", "gpu memory"),
         phases=(*_STEPS, "host latency"),
@@ -144,6 +159,8 @@ RULES: tuple[Rule, ...] = (
             "--max-num-batched-tokens --max-num-tokens --max-num-scheduled-tokens --max-prefill-tokens --prefill-*"
             " --chunked-prefill-size --*chunked-prefill --enable-mixed-chunk --enable-dynamic-chunking --long-prefill-*"
             " --max-long-partial-prefills --ubatch-size -ub --enable-prefill-delayer"
+            " --chunk-size --max-chunk-size --output-chunking --max-prefill-token-num --num-tokens-per-iter"
+            " --max-prefill-iters --n-batch"
         ),
         moves=("workload", "kernel choice", "gpu memory"),
         phases=("prefill", "decode step", "any work"),
@@ -161,7 +178,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="no-graphs",
-        sees=flag("--enforce-eager --disable-cuda-graph --disable-decode-cuda-graph"),
+        sees=flag(
+            "--enforce-eager --disable-cuda-graph --disable-decode-cuda-graph --disable-cuda-graphs --eager-mode"
+            " --no-graphs --disable-comfy-compiler"
+        ),
         moves=("launch latency", "kernel choice", "gpu memory"),
         best=("absent",),
         mostly=True,
@@ -185,8 +205,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="graphs-and-eager",
         sees=flag(
-            "--*cuda-graph* --*cudagraph* --compilation-config -cc -O* --optimization-level --performance-mode"
-            " --debug-cuda-graph"
+            "--*cuda-graph* --*cudagraph* --cuda-graph-max-bs --compilation-config -cc -O* --optimization-level"
+            " --performance-mode --debug-cuda-graph"
         ),
         moves=("launch latency", "kernel choice", "gpu memory"),
         phases=_STEPS,
@@ -208,7 +228,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="compiling-and-tuning",
-        sees=flag("--*torch-compile* --*autotune* --kernel-config --jit-* --skip-server-warmup --warmup --no-warmup"),
+        sees=flag(
+            "--*torch-compile* --*autotune* --kernel-config --jit-* --skip-server-warmup --warmup --no-warmup --warmups"
+            " --dynamo-* --compile --compile-* --autotuning"
+        ),
         moves=("kernel choice", "launch latency", "storage"),
         phases=_STEPS,
         breaks="seldom",
@@ -227,7 +250,8 @@ RULES: tuple[Rule, ...] = (
             "--*attention-backend --attention-* --*attn-backend --*attn-dtype --flash-attn -fa --flash-attention"
             " --triton-attention-* --flashinfer-mla-* --*-prefill-backend --*-decode-backend --*indexer*"
             " --*topk-backend --mamba-* --linear-attn-* --disable-cascade-attn --disable-sliding-window"
-            " --sampling-backend --dsa-* --prefill-only-disable-kv-cache"
+            " --sampling-backend --dsa-* --nsa-* --prefill-only-disable-kv-cache --enable-flashinfer-mla --enable-fa3"
+            " -mla -amb --kv-sharing-fast-prefill"
         ),
         moves=("kernel choice",),
         phases=_STEPS,
@@ -249,9 +273,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="matrix-kernels",
         sees=flag(
-            "--*moe-backend --moe-runner-backend --*gemm* --linear-backend --*cutlass* --*shared-experts* --*eplb*"
-            " --ep-num-redundant-experts --ep-dispatch-algorithm --expert-* --init-expert-location --ir-op-priority"
-            " --enable-fused-*"
+            "--*moe-backend --moe-runner-backend --*gemm* --linear-backend --*cutlass* --*shared-experts*"
+            " --enable-eplb --expert-* --ir-op-priority --enable-fused-* --enable-flashinfer-*-moe"
+            " --enable-triton-kernel-moe -fmoe --fused-moe --tensorcores --dlblas"
         ),
         moves=("kernel choice",),
         phases=_STEPS,
@@ -271,7 +295,7 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--speculative* --spec-* --num-speculative-tokens --decoupled-spec-* --draft* --model-draft -md --*-draft"
             " -ngld -devd -ctkd -ctvd --ngram-* --lookup-cache-* -lcs -lcd --enable-multi-layer-eagle --eagle3 --mtp"
-            " --nextn --dflash"
+            " --nextn --dflash --speculate -spec-draft-tp"
         ),
         moves=("accept length", "kernel choice", "launch latency", "gpu memory"),
         phases=("decode step", "verify step", "accept length", "start-up", "any work"),
@@ -290,7 +314,10 @@ RULES: tuple[Rule, ...] = (
             " --*free-gpu-memory-fraction --kv-cache-memory-bytes --kv-cache-dtype* --cache-type-* -ctk -ctv"
             " --max-total-tokens --max-model-len --context-length --ctx-size --max-seq-len --max-total-*"
             " --max-input-* --num-gpu-blocks-override --block-size --page-size --swa-* --max-mamba-cache-size"
-            " --*hybrid-kv-cache* --kv-unified -kvu -no-kvu --fit* -fit* --watermark"
+            " --*hybrid-kv-cache* --kv-unified -kvu -no-kvu --fit* -fit* --watermark -c --n-ctx --cache-size"
+            " --cache-max-entry-count --cache-block-seq-len --session-len --num-gpu-blocks --cpu-kvcache-space-bytes"
+            " --gpu-memory-limit --kv-unified-per-slot --context-shift --no-context-shift -dt --defrag-thold -gan"
+            " -gaw --grp-attn-* --hybrid-kvcache-ratio --fail-fast-on-attention-window-too-large"
         ),
         moves=("gpu memory", "workload", "kernel choice"),
         phases=_STEPS,
@@ -327,7 +354,8 @@ RULES: tuple[Rule, ...] = (
         sees=flag(
             "--*prefix-cach* --prefix-match-unit --disable-radix-cache --radix-* --enable-*radix-cache"
             " --disable-chunked-prefix-cache --*cache-prompt --cache-reuse --cache-ram -cram --*cache-idle-slots"
-            " --slot-* -sps --ctx-checkpoints -ctxcp --prompt-cache* --*session*"
+            " --slot-* -sps --ctx-checkpoints -ctxcp --swa-checkpoints -cms --checkpoint-min-step --prompt-cache*"
+            " --*session*"
         ),
         moves=("workload", "gpu memory"),
         phases=("prefill", "decode step", "host latency", "any work"),
