@@ -185,7 +185,7 @@ RULES: tuple[Rule, ...] = (
         "traffic of what memory bounds, and sixteen bits or eight are several times the arithmetic. What the GPU has "
         "no units for is emulated.",
         confirm="The names of the kernels of products in a trace of one step; the same with the other run's format",
-        sources=("https://huggingface.co/docs/transformers/perf_train_gpu_one", _ACCELERATE),
+        sources=(_TRAINER, _ACCELERATE),
     ),
     Rule(
         name="training-kernels",
@@ -252,7 +252,7 @@ RULES: tuple[Rule, ...] = (
         "there are cores and they stop each other and the launches. They hand over by /dev/shm, which may be small. "
         "Made-up data costs nothing, and measures another thing.",
         confirm="The same with made-up data; time that a step waits for its batch",
-        sources=("https://docs.pytorch.org/docs/stable/data.html", _TRAINER),
+        sources=(_TRAINER,),
     ),
     Rule(
         name="stops-between-steps",
@@ -295,7 +295,10 @@ RULES: tuple[Rule, ...] = (
         why="Another model. A size that is no multiple of 64 or 128 leaves parts of the tensor cores' tiles empty, so "
         "that a smaller one can be slower.",
         confirm="The same with the other run's sizes; number of parameters in either log",
-        sources=(_MEGATRON, "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/"),
+        sources=(
+            _MEGATRON,
+            "https://docs.nvidia.com/deeplearning/performance/pdf/Matrix-Multiplication-Background-User-Guide.pdf",
+        ),
     ),
     Rule(
         name="training-hyperparameters",
@@ -323,6 +326,6 @@ RULES: tuple[Rule, ...] = (
         why="What a container may use: 64 MiB of /dev/shm where nothing is said, which NCCL and data loaders fill, an "
         "own network that is translated, memory that ends the process, a folder that lies elsewhere.",
         confirm="The same started outside; df /dev/shm and ulimit -a inside",
-        sources=("https://docs.docker.com/reference/cli/docker/container/run/",),
+        sources=("https://github.com/moby/moby/issues/29492",),
     ),
 )
