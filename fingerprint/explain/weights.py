@@ -25,7 +25,7 @@ MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incid
 A_FEW = 2
 UNHEARD_OF, PRIOR = 0.35, 0.25
 """Of what never was a cause, and by how much more of what often was."""
-JUDGED, UNCOUNTED = 0.3, 2
+JUDGED, UNCOUNTED = 0.3, 1
 """Of what is judged the surest cause, beside what is judged as good as any; the less, the more incidents were counted:
 as many as these are worth as much as the judgement."""
 DRIFTS = 0.5

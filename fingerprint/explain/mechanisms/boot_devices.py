@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
         sees=booted("*iommu iommu.* arm_smmu*"),
         moves=("collective", "pcie link", "gpu memory bandwidth", "availability"),
         best=("off", "pt"),
+        between=True,
         over_pcie="between GPUs",
         breaks="often",
         usual=(1.02, 2.6),

@@ -299,6 +299,7 @@ RULES: tuple[Rule, ...] = (
         "what it found: no step waits for it. The release that an image names is that of its package, which a wheel's "
         "copy often replaces.",
         confirm="NCCL_DEBUG=VERSION prints the release that was loaded",
+        drifted=2,
         sources=(_NCCL,),
     ),
     Rule(
@@ -310,7 +311,6 @@ RULES: tuple[Rule, ...] = (
         why="A switch of NCCL or RCCL, or a name that this version does not read: in NCCL_DEBUG=INFO it tells those "
         "that it took.",
         confirm="Unset it; NCCL_DEBUG=INFO: `set by environment` in both states",
-        drifted=2,
         sources=(_NCCL, "https://github.com/NVIDIA/nccl/issues/1716"),
     ),
     Rule(

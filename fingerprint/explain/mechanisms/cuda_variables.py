@@ -267,7 +267,6 @@ RULES: tuple[Rule, ...] = (
         breaks="seldom",
         why="A switch of the framework: backends, checks, logging, how libraries are found.",
         confirm="Start without it",
-        drifted=1,
         sources=("https://docs.pytorch.org/docs/stable/torch_environment_variables.html",),
     ),
 )

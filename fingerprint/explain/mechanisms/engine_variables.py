@@ -126,7 +126,6 @@ RULES: tuple[Rule, ...] = (
         why="A switch of vLLM. Names come and go with releases, and one that is no longer read does nothing.",
         confirm="grep the name in vllm/envs.py of the installed version; unset it, then the same run",
         confirmed=2,
-        drifted=2,
         sources=(_VLLM, "https://github.com/vllm-project/vllm/issues/50292"),
     ),
     Rule(

@@ -303,6 +303,7 @@ RULES: tuple[Rule, ...] = (
         why="What torch does before it computes: which objects a file of weights may hold, how it looks for GPUs "
         "without touching them, which other backends it imports. It ends a start, or lets it through.",
         confirm="Set it to the other run's value, then the same start",
+        drifted=1,
         sources=(
             "https://docs.pytorch.org/docs/stable/cuda_environment_variables.html",
             "https://docs.pytorch.org/docs/stable/miscellaneous_environment_variables.html",

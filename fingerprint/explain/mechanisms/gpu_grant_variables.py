@@ -89,6 +89,7 @@ RULES: tuple[Rule, ...] = (
         "while nvidia-smi works, without `utility` no NVML, by which engines size their cache. Unset, an image that is "
         "not NVIDIA's gets `utility` alone. Read when the container starts.",
         confirm="ldconfig -p | grep -e libcuda -e libnvidia-ml in the container, in both states",
+        drifted=2,
         sources=(_TOOLKIT, "https://github.com/mudler/LocalAI/issues/11973"),
     ),
     Rule(
@@ -101,6 +102,7 @@ RULES: tuple[Rule, ...] = (
         why="Which drivers an image wants: the run time refuses the container on an older one, or with the check "
         "disabled lets it fail at its first call of CUDA. What runs, runs no other way.",
         confirm="NVIDIA_DISABLE_REQUIRE=1, then the same start; nvidia-container-cli info",
+        drifted=1,
         sources=(_TOOLKIT,),
     ),
     Rule(
@@ -124,7 +126,6 @@ RULES: tuple[Rule, ...] = (
         why="The container run time, a tool or library of NVIDIA or an image's own script reads it: which GPUs and "
         "driver libraries are there, or how something is linked.",
         confirm="Start without it",
-        drifted=5,
         sources=(_CUDA, _TOOLKIT),
     ),
     Rule(
@@ -141,6 +142,7 @@ RULES: tuple[Rule, ...] = (
         why="What the makers of an image wrote down about it. Nothing reads it in a step, and what is loaded may be "
         "another copy: the libraries themselves are compared beside it.",
         confirm="The versions in mapped/ and libraries/ of both runs; env -u NAME, then the same run",
+        drifted=3,
         sources=("https://hub.docker.com/r/nvidia/cuda",),
     ),
 )

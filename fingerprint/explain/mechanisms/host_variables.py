@@ -124,6 +124,7 @@ RULES: tuple[Rule, ...] = (
         why="From where and how a model is fetched: many pieces at once or one after the other, by a library that "
         "may not be installed, which ends it. With the weights at hand it moves nothing.",
         confirm="A second start with the weights at hand: then it means nothing",
+        drifted=1,
         sources=(_HUB,),
     ),
     Rule(
@@ -251,6 +252,7 @@ RULES: tuple[Rule, ...] = (
         why="How Python writes its lines and warnings: unbuffered is a system call for each, on the thread that "
         "prints. It takes no part in a step.",
         confirm="Start without it; count the lines that one step writes",
+        drifted=1,
         sources=("https://docs.python.org/3/using/cmdline.html",),
     ),
     Rule(
@@ -279,6 +281,7 @@ RULES: tuple[Rule, ...] = (
         why="Read while packages are installed or fetched: what is installed shows in the packages themselves. It "
         "takes no part in a run.",
         confirm="Compare the packages of both environments",
+        drifted=1,
         sources=("https://docs.astral.sh/uv/reference/environment/",),
     ),
 )

@@ -151,6 +151,7 @@ RULES: tuple[Rule, ...] = (
         "with `Too many open files`.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",
         confirmed=2,
+        drifted=5,
         sources=(
             "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
             "https://github.com/pytorch/pytorch/issues/137695",
@@ -170,6 +171,7 @@ RULES: tuple[Rule, ...] = (
         "millions, programs that close all they might have open spend seconds on each start of a child.",
         confirm="prlimit --nofile=65535 for the start; `Too many open files` in the log",
         confirmed=2,
+        drifted=5,
         sources=(
             "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
             "https://github.com/pytorch/pytorch/issues/137695",
@@ -187,6 +189,7 @@ RULES: tuple[Rule, ...] = (
         why="How large a core file may be tells what a crash leaves behind, and no server comes near the others: a "
         "stack of 8 MiB is enough for all but deep recursion, real-time priority is asked for by few.",
         confirm="prlimit with the other run's values for the start",
+        drifted=2,
         sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
     ),
     Rule(
@@ -198,7 +201,6 @@ RULES: tuple[Rule, ...] = (
         why="Too few open files, threads or address space make a server refuse connections, start fewer workers or "
         "end. The kernel counts no refusals.",
         confirm="prlimit with the other run's values for the start; `Too many open files` and like lines in the log",
-        drifted=7,
         sources=("https://man7.org/linux/man-pages/man2/getrlimit.2.html",),
     ),
 )

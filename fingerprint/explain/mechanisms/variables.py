@@ -122,7 +122,6 @@ RULES: tuple[Rule, ...] = (
         usual=(1.0, 1.3),
         why="The interpreter's own switches: what it optimises away, how deep it goes, what it asks and prints.",
         confirm="Start without it",
-        drifted=1,
         sources=(_PYTHON,),
     ),
     Rule(
@@ -174,6 +173,7 @@ RULES: tuple[Rule, ...] = (
         why="Whether a program tells its maker that it ran: a request at the start, on a thread of its own. Where the "
         "address does not answer it may wait.",
         confirm="Set the switch that forbids it, then the same start; strace -f -e connect shows the request",
+        drifted=1,
         sources=("https://docs.vllm.ai/en/stable/usage/usage_stats/",),
     ),
     Rule(
@@ -188,7 +188,7 @@ RULES: tuple[Rule, ...] = (
         why="What is built when a server starts (extensions, JIT kernels) comes out other: optimised or not, for this "
         "GPU or for any.",
         confirm="Remove the built extensions and start with each value; compare their sizes and flags",
-        drifted=1,
+        drifted=2,
         sources=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     ),
     Rule(
@@ -204,6 +204,7 @@ RULES: tuple[Rule, ...] = (
         why="What was compiled is thrown away: each start compiles and tunes anew, and the draw of the tuning is "
         "another one each time (+-15 %). Where the cache held something wrong or lay on a slow disk, it is better off.",
         confirm="Unset it, and compare the second starts",
+        drifted=1,
         sources=("https://github.com/vllm-project/vllm/pull/24605",),
     ),
     Rule(
@@ -222,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         "is full, the start ends.",
         confirm="Start twice with the same folder and compare the second starts; list the folder's age and size",
         confirmed=2,
-        drifted=2,
+        drifted=1,
         sources=(
             "https://github.com/mitchross/talos-argocd-proxmox/pull/1848",
             "https://github.com/vllm-project/vllm/pull/24605",
@@ -289,6 +290,7 @@ RULES: tuple[Rule, ...] = (
         unused=True,
         why="What a shell is given for the person who types; a program that serves reads none of it.",
         confirm="env -u NAME, then the same run",
+        drifted=1,
         sources=("https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html",),
     ),
     Rule(
@@ -366,7 +368,6 @@ RULES: tuple[Rule, ...] = (
         why="A program, a launcher or a plugin may read it. A name that the installed version does not read does "
         "nothing.",
         confirm="grep -r NAME in the installed packages and the launch script; start without it",
-        drifted=2,
         sources=("https://github.com/vllm-project/vllm/issues/50292",),
     ),
 )
