@@ -4,7 +4,7 @@ each other where there is but one."""
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fingerprint.explain.loaded import loaded
+from fingerprint.explain.loaded import Loaded, loaded
 from fingerprint.explain.machine import Machine, machine
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.programs import Programs, programs
@@ -23,14 +23,14 @@ BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pci
 
 
 class Circumstances(NamedTuple):
-    """compared: sections of processes that were read in both runs. loaded: packages that either run had in memory; None
+    """compared: sections of processes that were read in both runs. loaded: what either run had in memory; None
     where nobody can say. said: what one run alone printed, of the messages
     that are known."""
 
     ran: Programs = Programs()
     on: Machine = Machine()
     compared: frozenset[Key] = frozenset()
-    loaded: frozenset[str] | None = None
+    loaded: Loaded | None = None
     said: tuple[Spoken, ...] = ()
 
     @property

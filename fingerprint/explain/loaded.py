@@ -1,8 +1,8 @@
-"""Which packages of a Python environment a run had in memory: what is installed and never loaded moves nothing."""
+"""What a run had in memory of packages and libraries: what is installed and never loaded moves nothing."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,21 @@ _UPON_TORCH = re.compile(r"(pytorch-)?triton.*|torchvision|torchaudio|xformers|f
 """Packages that are used with torch alone."""
 
 
+_READERS: Mapping[str, str] = {
+    "PYTORCH_": "torch", "TORCH_": "torch", "TORCHINDUCTOR_": "torch", "INDUCTOR_": "torch", "OPENBLAS_": "openblas",
+    "GOTO_": "openblas",
+}  # fmt: skip
+"""By the first letters of variables, what the libraries that read them have in their names. Others are linked into
+programs as well, so that no file tells of them."""
+
+
+class Loaded(NamedTuple):
+    """Of all processes of either run. packages: of pip. libraries: by their names without version."""
+
+    packages: frozenset[str]
+    libraries: frozenset[str]
+
+
 class _File(msgspec.Struct, frozen=True):
     owner: Any = None
 
@@ -31,18 +46,17 @@ class _Mapped(msgspec.Struct, frozen=True):
     libraries: Items = Items()
 
 
-def loaded(states: Iterable[Effective]) -> frozenset[str] | None:
-    """Packages with machine code in any process of either run; None where not all was read that could tell."""
-    found: set[str] = set()
-    read = False
+def loaded(states: Iterable[Effective]) -> Loaded | None:
+    """None where not all was read that could tell."""
+    packages, libraries = set[str](), set[str]()
     for mapped in _every(states):
-        owners = [msgspec.convert(file, _File).owner for file in mapped.libraries.items.values()]
-        if len(owners) >= MOST_FILES:
+        files = mapped.libraries.items
+        owners = [str(msgspec.convert(file, _File).owner) for file in files.values()]
+        if not files or len(files) >= MOST_FILES:
             return None
-        told = [owner.removeprefix(_OF_PIP) for owner in owners if str(owner).startswith(_OF_PIP)]
-        read = read or bool(told)
-        found.update(told)
-    return frozenset(found) if read else None
+        libraries.update(files)
+        packages.update(owner.removeprefix(_OF_PIP) for owner in owners if owner.startswith(_OF_PIP))
+    return Loaded(frozenset(packages), frozenset(libraries)) if libraries else None
 
 
 def _every(states: Iterable[Effective]) -> Iterator[_Mapped]:
@@ -52,15 +66,23 @@ def _every(states: Iterable[Effective]) -> Iterator[_Mapped]:
                 yield msgspec.json.decode(standing.blob.body, type=_Mapped)
 
 
-def not_loaded(path: FactPath, found: frozenset[str] | None) -> str:
-    """Why a package that differs moved nothing; empty where it may have."""
-    if found is None or path[0] != "libraries" or path[2:3] not in (("packages",), ("origins",)) or len(path) < 5:
+def not_loaded(path: FactPath, found: Loaded | None) -> str:
+    """Why a package or variable that differs moved nothing; empty where it may have."""
+    if found is None:
         return ""
-    package = path[3]
+    if path[0] == "libraries" and path[2:3] in (("packages",), ("origins",)) and len(path) > 4 and found.packages:
+        return _no_package(path[3], found.packages)
+    return _no_reader(path[-1], found.libraries) if path[-2:-1] == ("env",) else ""
+
+
+def _no_package(package: str, loaded: frozenset[str]) -> str:
     if _MACHINE_CODE.fullmatch(package):
-        return "" if package in found else "no process had any of its machine code in memory"
-    return (
-        "no process had torch in memory, which it is used with"
-        if _UPON_TORCH.fullmatch(package) and _TORCH not in found
-        else ""
-    )
+        return "" if package in loaded else "no process had any of its machine code in memory"
+    is_idle = _UPON_TORCH.fullmatch(package) and _TORCH not in loaded
+    return "no process had torch in memory, which it is used with" if is_idle else ""
+
+
+def _no_reader(variable: str, loaded: frozenset[str]) -> str:
+    reader = next((reader for start, reader in _READERS.items() if variable.startswith(start)), "")
+    is_there = any(reader in name for name in loaded)
+    return "" if is_there else f"no process had a library of {reader} in memory, which reads it"

@@ -94,7 +94,8 @@ class _Program(msgspec.Struct):
     def words(self) -> list[str]:
         """The program's path, the module that an interpreter was told to run, and the verb of a command with verbs."""
         verbs = self.operands if isinstance(self.operands, list) else []
-        told = (self.program.get("path"), *self.flag(_MODULE)[:2], *verbs[:2])
+        module = () if self.is_compiled else self.flag(_MODULE)[:2]
+        told = (self.program.get("path"), *module, *verbs[:2])
         return [word for word in told if isinstance(word, str)]
 
     @property
@@ -119,8 +120,8 @@ class _Program(msgspec.Struct):
 
     @property
     def _module(self) -> str:
-        """The top package of the module that an interpreter was told to run."""
-        return next((str(name).partition(".")[0] for name in self.flag(_MODULE)[:1]), "")
+        """The top package of the module that an interpreter was told to run: to others the flag is another."""
+        return "" if self.is_compiled else next((str(name).partition(".")[0] for name in self.flag(_MODULE)[:1]), "")
 
     @property
     def engines(self) -> Iterator[Reader]:

@@ -66,6 +66,8 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
         return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
+    if is_variable and (why := not_loaded(path, around.loaded)):
+        return why
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
     reader: Reader | None = next((of for start, of in STARTS.items() if path[-1].startswith(start)), None)
     told += [frozenset((reader,))] if reader and is_variable else []

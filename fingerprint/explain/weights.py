@@ -50,6 +50,8 @@ LINKED, UNLINKED = -0.1, 0.04
 what is over PCIe, where no other way leads from one GPU to another."""
 ONE_VERSION = 0.05
 """Of files that are others under the same version: no upgrade does that, somebody did."""
+PATCH = -0.06
+"""Of a driver of the same branch: what breaks or moves much comes with another one."""
 UNREAD = -0.3
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
@@ -99,6 +101,9 @@ SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 
 
+_DRIVERS = ("driver/module/version", "driver/nvml/driver_version")
+
+
 class Case(NamedTuple):
     """What was found of a change. most: of the number. quiet: that nothing moved of what it shows in whenever it does
     harm. brings: by which what follows from it leads to the number.
@@ -140,6 +145,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "over pcie": over_pcie(way.rules, around),
         "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
         "own": own(change.first.path, around.ran),
+        "patch": PATCH if _is_patch_of_a_driver(change) else 0.0,
         "scripts": SCRIPTS if around.ran.scripted and is_called_in_steps(way.rules, metric) else 0.0,
         "idle": IDLE if around.on.idle and needs_a_gpu(way.rules) else 0.0,
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
@@ -292,6 +298,12 @@ def _was_lost(change: Folded) -> bool:
     sides = (change.first.before, change.first.after)
     last = [side.last for side in sides if isinstance(side, Unsteady)]
     return change.first.pattern[-1:] == (None,) and any(isinstance(value, Gap) for value in last)
+
+
+def _is_patch_of_a_driver(change: Folded) -> bool:
+    sides = (change.first.before, change.first.after)
+    branches = {side.partition(".")[0] for side in sides if isinstance(side, str)}
+    return change.text in _DRIVERS and len(branches) == 1
 
 
 def _is_of_one_version(change: Folded) -> bool:

@@ -131,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="xla-flags",
         sees=env("XLA_FLAGS TF_XLA_FLAGS XLA_IR_DEBUG XLA_USE_BF16 XLA_USE_SPMD"),
-        moves=("kernel choice", "collective", "launch latency", "gpu memory"),
+        moves=("kernel choice", "code", "collective", "launch latency", "gpu memory"),
         phases=("prefill", "decode step", "verify step", "start-up", "transfer", "any work"),
         breaks="often",
         why="XLA's own flags: fusion and Triton kernels, how far products are tuned, graphs, collectives that run "
@@ -293,10 +293,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="checkpoints-read-safely",
-        sees=env(
-            "TORCH_FORCE_WEIGHTS_ONLY_LOAD TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD PYTORCH_NVML_BASED_CUDA_CHECK"
-            " TORCH_DEVICE_BACKEND_AUTOLOAD"
-        ),
+        sees=env("TORCH_FORCE_WEIGHTS_ONLY_LOAD TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD TORCH_DEVICE_BACKEND_AUTOLOAD"),
         moves=("availability", "code"),
         phases=("start-up", "any work"),
         breaks="often",
