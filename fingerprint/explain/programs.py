@@ -50,6 +50,7 @@ _ELSEWHERE = ("--kv-transfer", "--disaggregation", "--dist-init-addr", "--master
 """Beginnings of flags by which a program is told of others that it works with."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
+_OF_INTERPRETERS = frozenset(("python", "python3"))
 _LEAST_NAME = 4
 
 
@@ -101,7 +102,8 @@ class _Program(msgspec.Struct):
     @property
     def called(self) -> Iterator[str]:
         """The program's own name, the module's top package; what it was told to do is none."""
-        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), self._module):
+        module = () if self.is_compiled else self.flag(_MODULE)[:1]
+        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), *map(str, module)):
             yield from _WORDS.findall(name.lower())
 
     @property
@@ -180,7 +182,7 @@ def own_by(path: FactPath, ran: Programs) -> bool:
     if path[0] != "process" or path[-2:-1] not in (("env",), ("flags",)):
         return path[0] == "process" and path[-1] == "operands"
     name = path[-1].partition("_")[0].lower()
-    names = {*ran.engines, *(word for program in ran.compiled for word in _WORDS.findall(program.lower()))}
+    names = {*ran.engines, *ran.called} - _OF_INTERPRETERS
     return path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names
 
 

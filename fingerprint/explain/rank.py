@@ -128,7 +128,8 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     evidence = (*limits.evidence, *signs, *printed.evidence)
     against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
-    brings = [led for follower in followers if (led := _at_work(follower, about))]
+    others = [follower for follower in followers if not _is_its_file(follower, change)]
+    brings = [led for follower in others if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
     case = Case(change, way, limits, signs, most, quiet, brings, bool(says), printed)
     parts = weights(case, about.metric, about.around)
@@ -137,6 +138,11 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     proof = evidence if printed.cause else (*limits.evidence, *signs)
     likelihood: Likelihood = "unlikely" if most.is_nothing else _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
+
+
+def _is_its_file(follower: Folded, change: Folded) -> bool:
+    """What is mapped of a package is the package, of which its own rule knows more than that of files."""
+    return follower.first.path[0] == "mapped" and change.first.path[0] == "libraries"
 
 
 def _at_work(follower: Folded, about: _About) -> Reach | None:

@@ -283,7 +283,7 @@ def _is_ample(change: Folded, rules: Sequence[Rule]) -> bool:
 def over_pcie(rules: Sequence[Rule], around: Circumstances) -> float:
     if not rules or not rules[0].over_pcie or around.on.linked is None:
         return 0.0
-    if around.on.linked:
+    if around.on.linked or (around.by_layer and rules[0].over_pcie == "between GPUs"):
         return LINKED if rules[0].over_pcie == "between GPUs" else 0.0
     return UNLINKED if (around.on.gpus or 0) > 1 else 0.0
 
