@@ -8,7 +8,9 @@ import msgspec
 
 from fingerprint.explain.programs import Items
 from fingerprint.runs.effective import Effective
+from fingerprint.snapshot import Key
 from probes.kit.paths import FactPath
+from probes.kit.probe import MAIN
 
 MOST_FILES = 256
 """Of an address space with more, the first by path are told, so that a file that is not told may be there."""
@@ -49,21 +51,22 @@ class _Mapped(msgspec.Struct, frozen=True):
 def loaded(states: Iterable[Effective]) -> Loaded | None:
     """None where not all was read that could tell."""
     packages, libraries = set[str](), set[str]()
-    for mapped in _every(states):
+    for mapped in (one for state in states for one in _every(state)):
         files = mapped.libraries.items
         owners = [str(msgspec.convert(file, _File).owner) for file in files.values()]
         if not files or len(files) >= MOST_FILES:
             return None
         libraries.update(files)
         packages.update(owner.removeprefix(_OF_PIP) for owner in owners if owner.startswith(_OF_PIP))
-    return Loaded(frozenset(packages), frozenset(libraries)) if libraries else None
+    return Loaded(frozenset(packages), frozenset(libraries))
 
 
-def _every(states: Iterable[Effective]) -> Iterator[_Mapped]:
-    for state in states:
-        for key, standing in state.sections.items():
-            if key.area == "mapped" and standing.blob is not None:
-                yield msgspec.json.decode(standing.blob.body, type=_Mapped)
+def _every(state: Effective) -> Iterator[_Mapped]:
+    """Of each process that is told of, with no file where nobody read what it mapped."""
+    for target in {key.target for key in state.sections if key.area in ("process", "mapped")} or {MAIN}:
+        standing = state.sections.get(Key("mapped", target))
+        read = standing.blob if standing else None
+        yield msgspec.json.decode(read.body, type=_Mapped) if read else _Mapped()
 
 
 def not_loaded(path: FactPath, found: Loaded | None) -> str:

@@ -43,8 +43,8 @@ def _of_other_processors(parameter: str, around: Circumstances) -> str:
 
 
 def _of_another_engine(tuned: str, around: Circumstances) -> str:
-    """tuned: ENGINE.KERNEL. A script may import any engine's kernels."""
-    engine, ran = tuned.partition(".")[0], around.ran
+    """tuned: ENGINE.KERNEL, or the variable that names the folder. A script may import any engine's kernels."""
+    engine, ran = _by_variable(tuned) or tuned.partition(".")[0], around.ran
     serving = ran.engines & SERVE
     if (serving and engine not in serving) or (ran.compiled and engine in SERVE):
         return f"what ran is {', '.join(sorted(ran.compiled or serving))}, and these are kernels of {engine}"
@@ -52,12 +52,20 @@ def _of_another_engine(tuned: str, around: Circumstances) -> str:
 
 
 def _of_other_gpus(file: str, around: Circumstances) -> str:
+    """Files of an NVIDIA_H200 are for all that is one: NVIDIA_H200_NVL. Of other makers' GPUs no name is known."""
     wanted = _MADE_FOR.search(unquote(file))
     products = around.on.products
-    if wanted is None or products is None or any(wanted[1] == name.replace(" ", "_") for name in products):
+    if wanted is None or products is None or (not products and not wanted[1].startswith("NVIDIA")):
+        return ""
+    if any(f"{name.replace(' ', '_')}_".startswith(f"{wanted[1]}_") for name in products):
         return ""
     there = ", ".join(sorted(products)) or "none of NVIDIA's"
     return f"it is for GPUs called {wanted[1].replace('_', ' ')}, and these are {there}"
+
+
+def _by_variable(name: str) -> Reader | None:
+    """The engine that reads it, by its first letters."""
+    return next((engine for start, engine in STARTS.items() if name.startswith(start)), None)
 
 
 def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
@@ -69,7 +77,7 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
     if is_variable and (why := not_loaded(path, around.loaded)):
         return why
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
-    reader: Reader | None = next((of for start, of in STARTS.items() if path[-1].startswith(start)), None)
+    reader = _by_variable(path[-1])
     told += [frozenset((reader,))] if reader and is_variable else []
     if not told or frozenset.intersection(*told) & ran.engines:
         return ""

@@ -60,6 +60,18 @@ def subject(
     return Subject(name=name, state=effective(folded, taken), attempts=(folded,))
 
 
+def on_host(side: Subject, **areas: Section) -> Subject:
+    """The same, where these areas of the host were read as well."""
+    read = (subject("A", section, area=area).state.sections for area, section in areas.items())
+    sections = {key: standing for found in (side.state.sections, *read) for key, standing in found.items()}
+    return msgspec.structs.replace(side, state=msgspec.structs.replace(side.state, sections=sections))
+
+
+def reading(area: str, section: Section, target: str = "main") -> Process:
+    """Of a process, while it ran."""
+    return Process(at=START, area=area, target=target, reading=reading_of(section))
+
+
 def explained(a: Subject, b: Subject, history: Iterable[Run] = (), **more: Any) -> Diff:
     diff = explain(a, b, history, known=known, **more)
     VALID.validate(json.loads(msgspec.json.encode(diff)))

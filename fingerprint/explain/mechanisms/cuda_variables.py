@@ -118,6 +118,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("CUDA_INJECTION* NVTX_INJECTION* KINETO_* CUPTI_* ROCP_* ROCPROFILER_* HSA_TOOLS_LIB ROCP_TOOL_*"),
         moves=("launch latency", "host memory"),
         best=("absent",),
+        breaks="seldom",
         usual=(1.02, 2.0),
         why="A profiler, tracer or debugger that is loaded into the process pays at every launch and copy.",
         confirm="Start without it",

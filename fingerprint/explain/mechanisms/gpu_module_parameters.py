@@ -258,6 +258,7 @@ RULES: tuple[Rule, ...] = (
         best=("1", "Y"),
         between=True,
         over_pcie="between GPUs",
+        breaks="seldom",
         beside=("kernel/cmdline/iommu", "kernel/cmdline/amd_iommu"),
         why="Whether GPUs read each other's memory over PCIe or xGMI, or by way of the host's: what falls back is "
         "copied twice. It needs windows as large as the memory, too.",

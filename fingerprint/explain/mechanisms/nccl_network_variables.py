@@ -176,6 +176,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective"),
         between=True,
         over_rdma=True,
+        breaks="seldom",
         shows=REPEATED,
         usual=(1.1, 10.0),
         beside=("network/rdma/*/ports/*/traffic_class", "network/interfaces/*/priorities/pfc"),

@@ -1,0 +1,126 @@
+"""What it ran on: which GPUs and how many, what joins them, and whose processors."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from fingerprint.explain import Subject
+from fingerprint.explain.circumstances import circumstances
+from fingerprint.explain.machine import Machine
+from fingerprint.runs.effective import Samples
+from fingerprint.runs.record import Distribution, Growth
+from probes.cpu import Cpu
+from probes.cpu.processor import Processor
+from probes.gpu import Gpu, Gpus
+from probes.kernel import Kernel
+from probes.kernel.modules import Module
+from probes.kit.facts import Gap, Map, Section, Seen
+from probes.mapped.sections import Mapped
+from probes.network import Network
+from probes.network.rdma import Device
+from probes.pcie.sections import Gpu as OnBus
+from probes.pcie.sections import Pcie
+from tests.explain.subjects import on_host, reading, subject
+
+H200, A100 = "NVIDIA H200", "NVIDIA A100"
+BUSY, IDLE = (Distribution(100, share, (share,) * 7) for share in (0.9, 0.0))
+NONE = Gpus(gpus=Map({}))
+
+
+def cards(*names: str) -> Gpus:
+    return Gpus(gpus=Map({str(n): Gpu(name=name) for n, name in enumerate(names)}))
+
+
+def host(samples: Samples | None = None, **areas: Section) -> Subject:
+    return on_host(subject("A", samples=samples or {}), **areas)
+
+
+def found(a: Subject, b: Subject | None = None) -> Machine:
+    return circumstances(a, b or a).on
+
+
+def test_of_a_host_that_nobody_read_nothing_is_known() -> None:
+    assert found(host()) == Machine()
+
+
+def test_gpus_are_those_that_were_sampled_else_those_that_were_read() -> None:
+    sampled = {"gpu/0/busy": BUSY, "gpu/0/temperature": BUSY}
+    assert found(host(gpu=cards(H200, H200))).gpus == 2
+    assert found(host(sampled, gpu=cards(H200, H200))).gpus == 1
+    assert found(host(gpu=cards(H200)), host(gpu=cards(H200, H200, H200))).gpus == 3, "the most of either run"
+
+
+def test_gpus_of_another_maker_are_counted_on_the_bus_and_have_no_products() -> None:
+    amd = Kernel(modules=Map({"amdgpu": Module()}))
+    bus = Pcie(gpus=Map({slot: OnBus() for slot in ("03", "43")}))
+    on = found(host(gpu=NONE, kernel=amd, pcie=bus))
+    assert (on.gpus, on.products) == (2, frozenset())
+    assert found(host(gpu=NONE, kernel=amd)).gpus is None, "nobody read the bus"
+    assert found(host(gpu=NONE, kernel=Kernel(modules=Map({})), pcie=bus)).gpus == 0, "a display adapter"
+
+
+def test_products_and_makers_are_those_of_both_runs() -> None:
+    intel, amd = (Cpu(processor=Processor(vendor=maker)) for maker in ("GenuineIntel", "AuthenticAMD"))
+    on = found(host(gpu=cards(H200), cpu=intel), host(gpu=cards(A100, H200), cpu=amd))
+    assert on.products == {H200, A100}
+    assert on.cpus == {"GenuineIntel", "AuthenticAMD"}
+    unnamed = Gpus(gpus=Map({"0": Gpu(name=Gap("denied", "no"))}))
+    assert found(host(gpu=unnamed, cpu=Cpu())) == Machine(gpus=1, products=frozenset())
+
+
+@pytest.mark.parametrize(
+    ("rdma", "adapters"),
+    [(Map({"mlx5_0": Device(), "mlx5_1": Device()}), 2), (Map({}), 0), (Gap("absent", "no class"), 0)],
+)
+def test_a_host_without_an_adapter_is_told_from_one_of_which_nobody_knows(
+    rdma: Seen[Map[Device]], adapters: int
+) -> None:
+    assert found(host(network=Network(rdma=rdma))).adapters == adapters
+    assert found(host()).adapters is None
+
+
+@pytest.mark.parametrize(
+    ("counters", "linked"),
+    [
+        (("gpu/0/nvlink/data_rx", "gpu/0/pcie/rx_bytes"), True),
+        (("gpu/0/pcie/rx_bytes",), False),
+        (("gpu/0/busy",), None),
+    ],
+)
+def test_nvlink_is_there_where_its_counters_are_and_not_where_those_of_pcie_alone_are(
+    counters: Sequence[str], linked: bool | None
+) -> None:
+    there = host({counter: Growth(0, 9, 9, 1.0) for counter in counters})
+    assert found(there).linked is linked
+    assert found(host(), there).linked is linked
+
+
+@pytest.mark.parametrize(
+    ("devices", "busy", "idle"),
+    [
+        ((), IDLE, True),
+        (("/dev/infiniband/uverbs0",), IDLE, True),
+        (("/dev/nvidia3",), IDLE, False),
+        (("/dev/kfd",), IDLE, False),
+        (("/dev/dri/renderD128",), IDLE, False),
+        (Gap("denied", "of another user"), IDLE, False),
+        ((), BUSY, False),
+        ((), Growth(0, 9, 9, 1.0), False),
+    ],
+)
+def test_gpus_had_no_part_in_it_where_every_process_was_seen_to_open_none_and_none_worked(
+    devices: Seen[tuple[str, ...]], busy: Distribution | Growth, idle: bool
+) -> None:
+    ran = [
+        subject(name, None, None, reading("mapped", Mapped(devices=opened)), samples={"gpu/0/busy": busy})
+        for name, opened in (("A", ()), ("B", devices))
+    ]
+    assert found(*ran).idle is idle
+
+
+def test_without_any_gpu_none_had_a_part_in_it_unless_nobody_saw_what_was_opened() -> None:
+    none = {"gpu": NONE, "kernel": Kernel(modules=Map({}))}
+    opened_none = subject("A", None, None, reading("mapped", Mapped(devices=())), samples={})
+    assert found(on_host(opened_none, **none)).idle
+    assert not found(on_host(subject("A", samples={}), **none)).idle
+    assert not found(opened_none).idle, "nobody knows how many there are"

@@ -1,0 +1,204 @@
+"""What ran: which engine, on how many GPUs by its flags, and what is its own."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from fingerprint.explain import explain
+from fingerprint.explain.circumstances import circumstances
+from fingerprint.explain.contract import Suspect
+from fingerprint.explain.mechanisms.graph import Reader
+from fingerprint.explain.programs import Programs
+from fingerprint.explain.weights import ASTRAY, OWN, OWN_CODE
+from fingerprint.runs.record import AnyRecord
+from probes.kit.facts import Gap, Map
+from probes.kit.flags import flags
+from probes.libraries.sections import Libraries, Origin, Package
+from probes.mapped.sections import Library, Mapped
+from probes.process import Process
+from probes.process.sections import Git, Interpreter, Program
+from tests.explain.subjects import reading, subject
+from tests.explain.test_circumstances import slow
+
+VLLM, SGLANG, TORCHRUN = "/opt/venv/bin/vllm", "/opt/venv/bin/sglang", "/opt/venv/bin/torchrun"
+BENCH, SERVER, CAFFE, PYTHON = "/opt/llama-bench", "/opt/llama-server", "/opt/caffe", "/usr/bin/python3"
+
+
+def ran(
+    path: str, line: str = "", *, compiled: bool = False, git: Git | None = None, env: Mapping[str, str] = {}
+) -> Process:
+    told = flags(line.split())
+    python = Interpreter(path=Gap("absent", "none") if compiled else "/usr/bin/python3.12")
+    return Process(
+        program=Program(path=path),
+        interpreter=python,
+        flags=told.flags,
+        operands=told.operands,
+        env=Map(dict(env)),
+        git=git or Git(),
+    )
+
+
+def programs(*tasks: Process, read: Sequence[AnyRecord] = ()) -> Programs:
+    a, b = (subject(name, None, task, *read) for name, task in zip("AB", (tasks[0], tasks[-1]), strict=True))
+    return circumstances(a, b).ran
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "ranks"),
+    [
+        (VLLM, "serve m", 1),
+        (VLLM, "serve m --kv-transfer-config {}", None),
+        (VLLM, "serve m --kv-transfer-config {} -tp 2", 2),
+        (VLLM, "serve m -tp 4", 4),
+        (VLLM, "serve m --tensor-parallel-size 4 --pipeline-parallel-size 2 --data-parallel-size 3", 24),
+        (SGLANG, "serve --disaggregation-mode prefill", None),
+        (SGLANG, "serve --tp-size 8 --tp 2", 8),
+        (TORCHRUN, "--nproc-per-node 8 --nnodes 2 train.py", 16),
+        (TORCHRUN, "--nproc-per-node gpu train.py", None),
+        ("/home/u/train.py", "", None),
+        (SERVER, "", None),
+    ],
+)
+def test_an_engine_that_was_told_of_no_ranks_has_one_unless_it_was_told_of_others(
+    path: str, line: str, ranks: int | None
+) -> None:
+    assert programs(ran(path, line)).ranks == ranks
+
+
+def test_of_two_runs_the_one_that_was_divided_further_tells_the_ranks() -> None:
+    assert programs(ran(VLLM, "serve m -tp 2"), ran(VLLM, "serve m -tp 8")).ranks == 8
+    assert programs(ran("/home/u/train.py"), ran(VLLM, "serve m -tp 8")).ranks == 8
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "engines"),
+    [
+        (VLLM, "serve m", {"vllm"}),
+        (PYTHON, "-m vllm.entrypoints.openai.api_server", {"vllm"}),
+        (PYTHON, "-m sglang.launch_server", {"sglang"}),
+        ("/opt/venv/bin/trtllm-serve", "m", {"tensorrt-llm"}),
+        ("/usr/bin/ib_write_bw", "", {"rdma"}),
+        ("/opt/build/alltoall_perf", "", {"nccl"}),
+        (PYTHON, "-m vllmish.server", set()),
+        ("/home/u/my-vllm-client.py", "", set()),
+    ],
+)
+def test_an_engine_is_told_by_the_name_of_its_program_or_module_and_no_other(
+    path: str, line: str, engines: set[Reader]
+) -> None:
+    assert programs(ran(path, line)).engines == engines
+
+
+def test_m_names_a_model_and_no_module_where_no_interpreter_runs() -> None:
+    task = ran(BENCH, "-m vllm", compiled=True)
+    found = programs(task)
+    assert (found.engines, found.compiled, found.called) == ({"llama.cpp"}, {"llama-bench"}, {"llama", "bench"})
+    assert programs(ran(PYTHON, "-m vllm")).engines == {"vllm"}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "compiled", "scripted"),
+    [
+        ((ran(BENCH, compiled=True),), {"llama-bench"}, False),
+        ((ran(BENCH, compiled=True), ran("/home/u/bench.py")), set(), False),
+        ((ran("/usr/bin/srun", compiled=True),), set(), True),
+        ((ran("/home/u/bench.py"),), set(), True),
+        ((ran("/home/u/bench.py"), ran(VLLM)), set(), False),
+    ],
+)
+def test_what_an_interpreter_or_a_launcher_starts_may_read_and_import_anything(
+    tasks: Sequence[Process], compiled: set[str], scripted: bool
+) -> None:
+    found = programs(*tasks)
+    assert (found.compiled, found.scripted) == (compiled, scripted)
+
+
+def test_of_runs_that_were_not_read_nobody_knows_what_ran() -> None:
+    assert programs(Process()) == Programs()
+
+
+# What is the program's own.
+
+
+def suspects(*tasks: Process) -> Sequence[Suspect]:
+    a, b = (subject(name, None, task) for name, task in zip("AB", tasks, strict=True))
+    return explain(a, b).suspects
+
+
+@pytest.mark.parametrize(
+    ("path", "variable", "part"),
+    [
+        (VLLM, "VLLM_ANYTHING", OWN),
+        (VLLM, "OMP_NUM_THREADS", None),
+        (SERVER, "GGML_ANYTHING", OWN),
+        (CAFFE, "CAFFE_ANYTHING", OWN),
+        (PYTHON, "PYTHON_ANYTHING", None),
+    ],
+)
+def test_a_variable_that_bears_the_programs_name_is_its_own(path: str, variable: str, part: float | None) -> None:
+    compiled = path in (SERVER, CAFFE)
+    (found,) = suspects(*(ran(path, compiled=compiled, env={variable: value}) for value in "01"))
+    assert (found.facts, found.parts.get("own")) == ((f"process/main/env/{variable}",), part)
+
+
+def test_a_flag_and_an_operand_are_the_programs_own() -> None:
+    found = suspects(*(ran(VLLM, f"m{value} --some-flag {value}") for value in "01"))
+    assert {one.facts[0]: one.parts.get("own") for one in found} == {
+        "process/main/flags/--some-flag": OWN,
+        "process/main/operands": OWN,
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "library", "part"),
+    [
+        (CAFFE, "libcaffe-nv", OWN_CODE),
+        (CAFFE, "libcuda", None),
+        (SERVER, "libggml-base", OWN_CODE),
+        (SERVER, "libstdc++", None),
+        (VLLM, "libvllm", None),
+        ("/opt/ab", "libab", None),
+    ],
+)
+def test_a_library_that_bears_the_programs_name_is_its_own_code(path: str, library: str, part: float | None) -> None:
+    """Packages of engines have rules of their own, and two letters are no name."""
+
+    def read(build: str) -> AnyRecord:
+        return reading("mapped", Mapped(libraries=Map({library: Library(path=f"/opt/{library}", build_id=build)})))
+
+    task = ran(path, compiled=path != VLLM)
+    a, b = (subject(name, None, task, *slow(level), read(name)) for name, level in (("A", 11), ("B", 15)))
+    (found,) = explain(a, b).suspects
+    assert (found.facts[0], found.parts.get("own")) == (f"mapped/main/libraries/{library}/build_id", part)
+
+
+def test_the_file_of_the_program_is_its_own_code() -> None:
+    (found,) = suspects(*(Process(program=Program(path=CAFFE, sha256=value)) for value in "01"))
+    assert found.parts["own"] == OWN_CODE
+
+
+# Whether it ran from the tree that is told of it.
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "astray"),
+    [
+        ("/home/u/repo/bench.py", "", False),
+        ("/home/u/repository/bench.py", "", True),
+        (VLLM, "serve m", True),
+        (PYTHON, "-m repo.bench", False),
+        (PYTHON, "-m installed_one.bench", True),
+        (PYTHON, "-m checked_out.bench", False),
+    ],
+)
+def test_a_commit_of_the_folder_it_was_started_in_is_another_programs(path: str, line: str, astray: bool) -> None:
+    """A module is looked for where it is started, unless its package is an installed one."""
+    packages = Libraries(
+        packages=Map({name: Package(version="1") for name in ("installed-one", "checked-out")}),
+        origins=Map({"checked-out": Origin(url="file:///home/u/repo")}),
+    )
+    tasks = [ran(path, line, git=Git(root="/home/u/repo", commit=commit)) for commit in "01"]
+    a, b = (subject(n, None, task, reading("libraries", packages)) for n, task in zip("AB", tasks, strict=True))
+    (found,) = explain(a, b).suspects
+    assert (found.facts[0], found.parts.get("astray")) == ("process/main/git/commit", ASTRAY if astray else None)

@@ -1,0 +1,120 @@
+"""What nothing that is there heeds: a file of another engine or GPU, a variable or module of other GPUs."""
+
+import pytest
+
+from fingerprint.explain import Subject, explain
+from fingerprint.explain.contract import Suspect
+from fingerprint.explain.weights import UNREAD
+from probes.gpu import Gpu, Gpus
+from probes.kernel import Kernel
+from probes.kernel.modules import Module
+from probes.kit.facts import Map, Section
+from probes.storage.sections import Storage, Tuned
+from tests.explain.subjects import on_host, reading, subject
+from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, program, slow
+
+NO_GPUS = {"gpu": Gpus(gpus=Map({})), "kernel": Kernel(modules=Map({}))}
+H200, H200_NVL = ({"gpu": Gpus(gpus=Map({"17": Gpu(name=name)}))} for name in ("NVIDIA H200", "NVIDIA H200 NVL"))
+
+
+def only(a: Subject, b: Subject) -> Suspect:
+    (found,) = explain(a, b).suspects
+    return found
+
+
+def against(found: Suspect) -> list[str]:
+    assert (found.parts.get("unread") == UNREAD) is (found.likelihood == "unlikely") is bool(found.against)
+    return [one.says for one in found.against]
+
+
+def side(name: str, level: float, path: str, tuned: str, files: dict[str, str], **areas: Section) -> Subject:
+    storage = Storage(tuned=Map({tuned: Tuned(files=Map(dict(files)))}))
+    return on_host(subject(name, None, program(path), *slow(level), reading("storage", storage)), **areas)
+
+
+def of_file(path: str, tuned: str, file: str, **areas: Section) -> Suspect:
+    """A file of tuned kernels that was another in each run."""
+    ran = (("A", 11.0, "1f"), ("B", 15.0, "2e"))
+    a, b = (side(name, level, path, tuned, {file: digest}, **areas) for name, level, digest in ran)
+    return only(a, b)
+
+
+@pytest.mark.parametrize(
+    ("path", "tuned", "says"),
+    [
+        (SERVER, "vllm.fused_moe", ""),
+        (SERVER, "VLLM_TUNED_CONFIG_FOLDER", ""),
+        (SERVER, "sglang.fused_moe", "what ran is vllm, and these are kernels of sglang"),
+        (SERVER, "SGLANG_MOE_CONFIG_DIR", "what ran is vllm, and these are kernels of sglang"),
+        (SCRIPT, "sglang.fused_moe", ""),
+        (BENCHMARK, "sglang.fused_moe", "what ran is all_reduce_perf, and these are kernels of sglang"),
+        (BENCHMARK, "triton.cache", ""),
+    ],
+)
+def test_kernels_that_another_engine_would_load_moved_nothing(path: str, tuned: str, says: str) -> None:
+    """A script may import those of any engine; and what is no engine's, any program may."""
+    assert against(of_file(path, tuned, "E=8,N=1,device_name=NVIDIA_H200.json")) == ([says] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("device", "areas", "there"),
+    [
+        ("NVIDIA_H200", H200, ""),
+        ("NVIDIA_H200", H200_NVL, ""),
+        ("NVIDIA_H20", H200_NVL, "NVIDIA H200 NVL"),
+        ("NVIDIA_A100", H200, "NVIDIA H200"),
+        ("NVIDIA_A100", NO_GPUS, "none of NVIDIA's"),
+        ("AMD_Instinct_MI300X", H200, "NVIDIA H200"),
+        ("AMD_Instinct_MI300X", NO_GPUS, ""),
+        ("NVIDIA_A100", {}, ""),
+        ("", H200, ""),
+    ],
+)
+def test_kernels_that_were_tuned_for_another_gpu_moved_nothing(
+    device: str, areas: dict[str, Section], there: str
+) -> None:
+    """Where nobody read which ones there are, it may be one of these."""
+    file = f"E=8,N=1,device_name={device},dtype=fp8_w8a8.json" if device else "E=8,N=1.json"
+    says = f"it is for GPUs called {device.replace('_', ' ')}, and these are {there}"
+    assert against(of_file(SERVER, "vllm.fused_moe", file, **areas)) == ([says] if there else [])
+
+
+@pytest.mark.parametrize(
+    ("variable", "of_nvidia"),
+    [
+        ("CUDA_LAUNCH_BLOCKING", True),
+        ("NVIDIA_TF32_OVERRIDE", True),
+        ("CUBLAS_WORKSPACE_CONFIG", True),
+        ("NVSHMEM_DISABLE_P2P", True),
+        ("CUDA_VISIBLE_DEVICES", False),
+        ("NVIDIA_VISIBLE_DEVICES", False),
+        ("OMP_NUM_THREADS", False),
+    ],
+)
+def test_variables_of_nvidias_libraries_move_nothing_without_its_gpus(variable: str, of_nvidia: bool) -> None:
+    """Which devices are visible others read as well."""
+
+    def found(**areas: Section) -> Suspect:
+        ran = (("A", 11.0, "0"), ("B", 15.0, "1"))
+        sides = (subject(name, None, program(SCRIPT, **{variable: value}), *slow(at)) for name, at, value in ran)
+        a, b = (on_host(one, **areas) for one in sides)
+        return only(a, b)
+
+    says = ["it is for GPUs of NVIDIA, and none was there"] if of_nvidia else []
+    assert against(found(**NO_GPUS)) == says
+    assert against(found(**H200)) == against(found()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "areas", "of_others"),
+    [("amdgpu", H200, True), ("amdgpu", {}, False), ("amdgpu", NO_GPUS, False), ("nvidia", H200, False)],
+)
+def test_the_driver_of_another_makers_gpus_moved_nothing_where_these_are_nvidias(
+    module: str, areas: dict[str, Section], of_others: bool
+) -> None:
+    def loaded(name: str, level: float, version: str) -> Subject:
+        kernel = Kernel(modules=Map({module: Module(version=version)}))
+        return on_host(subject(name, None, program(SCRIPT), *slow(level)), **{**areas, "kernel": kernel})
+
+    found = only(loaded("A", 11.0, "1"), loaded("B", 15.0, "2"))
+    assert against(found) == (["the GPUs that were there are of another maker"] if of_others else [])
