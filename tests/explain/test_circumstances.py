@@ -1,6 +1,6 @@
 """What ran and on how many GPUs: what the program does not read, and talk between GPUs where there is one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import pytest
@@ -10,6 +10,7 @@ from fingerprint.explain.circumstances import UNKNOWN, Circumstances, circumstan
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms import rules_of
+from fingerprint.explain.mechanisms.graph import Reader
 from fingerprint.explain.programs import Programs
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.unread import unread_by
@@ -21,6 +22,7 @@ from probes.gpu import Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map, Redacted
+from probes.kit.flags import flags
 from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
 from probes.mapped.sections import Mapped
@@ -65,6 +67,46 @@ def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Seque
     found = suspect(SERVER, NCCL, slots)
     assert found.parts.get("alone") == part
     assert found.likelihood == "possible"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "ranks", "spans", "alone"),
+    [
+        (1, 1, False, True),
+        (1, 2, True, False),
+        (1, None, None, True),
+        (0, 8, None, True),
+        (8, 8, False, False),
+        (8, 1, False, False),
+        (8, 16, True, False),
+        (None, 16, None, False),
+        (None, None, None, False),
+    ],
+)
+def test_more_ranks_than_gpus_are_on_several_hosts_and_then_no_gpu_is_alone(
+    gpus: int | None, ranks: int | None, spans: bool | None, alone: bool
+) -> None:
+    """Of a host without GPUs nobody can say what its ranks run on."""
+    around = Circumstances(ran=Programs(ranks=ranks), on=Machine(gpus=gpus))
+    assert around.spans_hosts is spans
+    assert around.is_alone is alone
+
+
+@pytest.mark.parametrize(("given", "part"), [((), ALONE), (("-tp", "2"), None)])
+def test_one_gpu_and_another_hosts_talk_where_there_are_more_ranks(given: Sequence[str], part: float | None) -> None:
+    def ran(name: str, level: float, value: str) -> Subject:
+        task = msgspec.structs.replace(program(SERVER, **{NCCL: value}), flags=flags(given).flags)
+        return subject(name, None, task, *slow(level), samples={"gpu/17/busy": Distribution(9, 1.0, (1.0,) * 7)})
+
+    (found,) = explain(ran("A", 11.0, "0"), ran("B", 15.0, "1")).suspects
+    assert found.parts.get("alone") == part
+
+
+@pytest.mark.parametrize(
+    ("engines", "by_layer"), [({"llama.cpp"}, True), ({"vllm"}, False), ({"llama.cpp", "vllm"}, False), ((), False)]
+)
+def test_llama_cpp_alone_splits_a_model_by_layer(engines: Iterable[Reader], by_layer: bool) -> None:
+    assert Circumstances(ran=Programs(engines=frozenset(engines))).by_layer is by_layer
 
 
 @pytest.mark.parametrize(("module", "gpus"), [("nvme", 0), ("amdgpu", None)])

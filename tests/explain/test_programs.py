@@ -82,6 +82,7 @@ def test_of_two_runs_the_one_that_was_divided_further_tells_the_ranks() -> None:
         ("/opt/build/alltoall_perf", "", {"nccl"}),
         (PYTHON, "-m vllmish.server", set()),
         ("/home/u/my-vllm-client.py", "", set()),
+        ("/home/u/not-vllm.py", "", set()),
     ],
 )
 def test_an_engine_is_told_by_the_name_of_its_program_or_module_and_no_other(
@@ -101,6 +102,7 @@ def test_m_names_a_model_and_no_module_where_no_interpreter_runs() -> None:
     ("tasks", "compiled", "scripted"),
     [
         ((ran(BENCH, compiled=True),), {"llama-bench"}, False),
+        ((ran("/usr/bin/wrk", compiled=True),), {"wrk"}, False),
         ((ran(BENCH, compiled=True), ran("/home/u/bench.py")), set(), False),
         ((ran("/usr/bin/srun", compiled=True),), set(), True),
         ((ran("/home/u/bench.py"),), set(), True),
@@ -133,7 +135,7 @@ def suspects(*tasks: Process) -> Sequence[Suspect]:
         (VLLM, "OMP_NUM_THREADS", None),
         (SERVER, "GGML_ANYTHING", OWN),
         (CAFFE, "CAFFE_ANYTHING", OWN),
-        (PYTHON, "PYTHON_ANYTHING", None),
+        ("/usr/bin/python", "PYTHON_ANYTHING", None),
     ],
 )
 def test_a_variable_that_bears_the_programs_name_is_its_own(path: str, variable: str, part: float | None) -> None:

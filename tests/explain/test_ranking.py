@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import probe_of
+from fingerprint.explain import explain
 from fingerprint.explain.bounds import NO_PART, left_over
 from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.observed import observed
@@ -20,8 +21,11 @@ from probes.gpu import Gpu, Gpus
 from probes.gpu.memory import Memory
 from probes.gpu.pcie import Pcie
 from probes.kit.facts import Map
+from probes.process import Process
+from probes.process.sections import Cgroup
 from tests.explain.subjects import subject
 from tests.report.cases import metric
+from tests.runs.recorded import measured
 
 SLOTS = ("0000:17:00.0", "0000:2a:00.0")
 POWER, MEMORY, WIDTH = "gpu/*/power_limit", "gpu/*/memory/reserved", "gpu/*/pcie/link_width_max"
@@ -171,6 +175,31 @@ def test_what_cannot_reach_the_number_stands_behind_all_that_can() -> None:
     assert found[1].likelihood == "unlikely"
 
 
+def test_what_is_unlikely_stands_behind_what_may_be_however_suspicious() -> None:
+    """A quota that nothing reached, and a locale."""
+    ran = (("A", 11.0, "800000 100000", "C"), ("B", 15.0, "200000 100000", "en"))
+    a, b = (
+        subject(
+            name,
+            None,
+            Process(cgroup=Cgroup(cpu_max=quota), env=Map({"LC_ALL": locale})),
+            measured("wall_time", level, level + 0.1, level - 0.1),
+            samples={"usage/main/cgroup/nr_throttled": Growth(0, 0, 0, 10.0)},
+        )
+        for name, level, quota, locale in ran
+    )
+    first, second = explain(a, b).suspects
+    assert [first.likelihood, second.likelihood] == ["possible", "unlikely"]
+    assert (first.facts, second.facts) == (("process/main/env/LC_ALL",), ("process/main/cgroup/cpu_max",))
+    assert first.score < second.score
+
+
+def test_what_is_judged_counts_for_a_limit_that_was_reached_and_not_for_one_that_nothing_reached() -> None:
+    calm = sampled(1980, 300, 0)
+    assert ranked(gpus(600), gpus(450), [VERIFY], FREE, CAPPED)[POWER].parts["judged"] > 0
+    assert "judged" not in ranked(gpus(600), gpus(450), [VERIFY], calm, calm)[POWER].parts
+
+
 def test_without_a_metric_all_are_ranked_and_none_explains_anything() -> None:
     found = ranked(gpus(600), gpus(450, width=4), [], FREE, CAPPED)
     assert {one.reaches for one in found.values()} == {True}
@@ -200,8 +229,14 @@ def test_swapped_sides_swap_the_direction() -> None:
         ("verify_ms", "ms", "verify step"), ("median_ttft_ms", "ms", "prefill"), ("mean_tpot_ms", "ms", "decode step"),
         ("cycle_ms", "ms", "verify step"),
         ("accept_length", "", "accept length"), ("busbw", "GB/s", "transfer"), ("load_time", "s", "start-up"),
+        ("upload_ms", "ms", "any work"), ("download_time", "s", "any work"), ("kv_offload_ms", "ms", "any work"),
+        ("payload_rate", "1/s", "any work"), ("workload_time", "s", "any work"), ("reload_time", "s", "start-up"),
+        ("weights_load_s", "s", "start-up"), ("step_ms", "ms", "decode step"), ("optimizer_step_ms", "ms", "any work"),
+        ("backward_step_ms", "ms", "any work"), ("train_step_time", "s", "any work"),
         ("wall_time", "s", "any work"), ("score", "", "any work"), ("output_throughput", "tok/s", "decode step"),
     ],
 )  # fmt: skip
 def test_a_metric_is_about_the_phases_that_its_name_or_unit_tells(name: str, unit: str, phase: str) -> None:
-    assert phase in phases_of_metric(name, unit)
+    found = phases_of_metric(name, unit)
+    assert phase in found
+    assert (found == {"any work"}) is (phase == "any work")

@@ -11,7 +11,7 @@ from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.counters import grew
 from fingerprint.explain.observed import observed
 from fingerprint.explain.rank import Ranked, rank
-from fingerprint.explain.weights import SHOWN
+from fingerprint.explain.weights import QUIET, SHOWN
 from fingerprint.runs.record import Distribution, Growth
 from probes.gpu import Gpu, Gpus
 from probes.gpu.pcie import Pcie
@@ -61,6 +61,27 @@ def test_a_throttled_group_is_evidence_under_the_threads_that_were_asked_for_and
 def test_that_nothing_was_throttled_does_not_speak_against_them() -> None:
     found = ranked(program(OMP_NUM_THREADS="4"), program(), FREE, FREE)[THREADS]
     assert (found.likelihood, found.evidence, found.against) == ("possible", (), ())
+
+
+DELAY = "usage/main/run_delay"
+CALM, PRESSED, BOTH_PRESSED = ({DELAY: Growth(0, ns, ns, 10.0)} for ns in (0, 10**10, 5 * 10**9))
+
+
+@pytest.mark.parametrize(
+    ("seen_x", "seen_y", "part"),
+    [(CALM, CALM, QUIET), (CALM, PRESSED, None), (BOTH_PRESSED, BOTH_PRESSED, None), ({}, {}, None)],
+)
+def test_what_shows_wherever_it_does_harm_is_a_little_less_likely_where_that_did_not_move(
+    seen_x: Mapping[str, Any], seen_y: Mapping[str, Any], part: float | None
+) -> None:
+    """It is no proof: nothing is said against it. Where nobody looked, or it was there in both, it may be at work."""
+    found = ranked(Process(affinity="0-15"), Process(affinity="0-3"), seen_x, seen_y)["process/main/affinity"]
+    assert (found.parts.get("quiet"), found.against) == (part, ())
+    assert found.likelihood == ("likely" if seen_y is PRESSED else "possible")
+
+
+def test_of_what_harms_in_other_ways_too_its_silence_tells_nothing() -> None:
+    assert "quiet" not in ranked(program(OMP_NUM_THREADS="4"), program(), FREE, FREE)[THREADS].parts
 
 
 def test_the_gpus_that_worked_show_which_ones_were_visible() -> None:

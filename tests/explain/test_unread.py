@@ -3,12 +3,16 @@
 import pytest
 
 from fingerprint.explain import Subject, explain
+from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.machine import Machine
+from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import UNREAD
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Map, Section
+from probes.kit.paths import parse_path
 from probes.storage.sections import Storage, Tuned
 from tests.explain.subjects import on_host, reading, subject
 from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, program, slow
@@ -118,3 +122,9 @@ def test_the_driver_of_another_makers_gpus_moved_nothing_where_these_are_nvidias
 
     found = only(loaded("A", 11.0, "1"), loaded("B", 15.0, "2"))
     assert against(found) == (["the GPUs that were there are of another maker"] if of_others else [])
+
+
+def test_of_modules_that_one_run_could_not_list_nobody_says_whose_they_are() -> None:
+    around = Circumstances(on=Machine(gpus=1, products=frozenset(("NVIDIA H200",))))
+    assert unread_by(parse_path("kernel/modules/amdgpu"), (), around)
+    assert not unread_by(parse_path("kernel/modules"), (), around)

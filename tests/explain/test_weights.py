@@ -1,42 +1,59 @@
 """What a suspect's score is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fingerprint.explain import explain
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.judged import AS_ANY, SURE, judged
 from fingerprint.explain.machine import Machine
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms import rule as graph_rule
+from fingerprint.explain.mechanisms.graph import Reader, Rule
+from fingerprint.explain.programs import Programs
 from fingerprint.explain.weights import (
     ABOUT_AS_FAR,
+    AMPLE,
+    JUDGED,
     LINKED,
+    NAMED,
     ONE_VERSION,
+    PATCH,
     PER_HALVING,
     RAN_OUT,
     RARELY,
     TOO_FAR,
     TOO_LITTLE,
     UNLINKED,
+    is_alone,
     over_pcie,
     size,
+    suspected,
 )
 from fingerprint.metrics import Metric
-from fingerprint.runs.record import AnyRecord, Measured
+from fingerprint.runs.record import BOTH_STREAMS, AnyRecord, Measured, Said
 from fingerprint.runs.record import Process as Recorded
+from fingerprint.said.heard import Heard
 from fingerprint.snapshot import reading_of
+from probes.driver import Driver
+from probes.driver.answers import Answers
+from probes.driver.module import Module
 from probes.kit.facts import Map
 from probes.libraries.sections import Libraries, Modified, Package
 from probes.process import Process
+from probes.process.sections import Cgroup
 from tests.explain.subjects import START, subject
 from tests.report.cases import metric
 
 
 def rule(usual: tuple[float, float] | None = None, **more: object) -> Rule:
-    return Rule(name="r", sees=("*",), moves=("sm clock",), why="", confirm="", usual=usual, **more)  # type: ignore[arg-type]
+    told: Any = {"moves": ("sm clock",)} | more
+    return Rule(name="r", sees=("*",), why="", confirm="", usual=usual, **told)
 
 
 def decode(*values: float) -> Measured:
@@ -135,3 +152,97 @@ def test_it_is_the_same_either_way_and_never_without_end(ratio: float, least: fl
     assume(all(abs(ratio / edge - 1) > 1e-6 for edge in (*usual, usual[1] ** ABOUT_AS_FAR, 1.01, 1 / 1.01)))
     assert moved(ratio, usual) == pytest.approx(moved(1 / ratio, usual))
     assert min(TOO_FAR, TOO_LITTLE) <= moved(ratio, usual) <= 0.05
+
+
+# What is suspected before anything is seen.
+
+
+def test_a_judgement_counts_the_less_the_more_incidents_were_counted() -> None:
+    """Of what is suspected little as of what is suspected much."""
+    slower = metric("decode_ms", "worse", 11, 15)
+    for one, sign in ((graph_rule("clock-lock"), 1), (graph_rule("auto-boost"), -1)):
+        parts = [sign * suspected([replace(one, confirmed=count)], slower) for count in (0, 1, 4, 25)]
+        assert parts == sorted(parts, reverse=True)
+        assert parts[0] >= 5 * parts[-1] > 0
+    best = replace(graph_rule("clock-lock"), confirmed=0)
+    assert suspected([best], slower) == pytest.approx(
+        JUDGED * (judged(best, frozenset(("decode step",))) - AS_ANY) / SURE
+    )
+
+
+# What speaks against it by what it is.
+
+
+@pytest.mark.parametrize(
+    ("soft", "said", "part"),
+    [(1024, (), None), (20_000, (), AMPLE), (65_536, (), AMPLE), (65_536, ("open-files",), None)],
+)
+def test_of_what_runs_out_more_than_hardly_anything_needs_is_ample(
+    soft: int, said: Sequence[str], part: float | None
+) -> None:
+    """Unless it was said that it ran out."""
+    a, b = (Process(limits=Map({"nofile": (limit, 1048576)})) for limit in (soft, 1048576))
+    printed, silent = (
+        Said(at=START, source=BOTH_STREAMS, messages=dict.fromkeys(it, Heard(1, 7))) for it in (said, ())
+    )
+    found = only(a, b, [ended(1), printed], [ended(0), silent])
+    assert found.parts.get("ample") == part
+
+
+@pytest.mark.parametrize(
+    "read", [lambda v: Driver(module=Module(version=v)), lambda v: Driver(nvml=Answers(driver_version=v))]
+)
+@pytest.mark.parametrize(("version", "part"), [("570.133.20", PATCH), ("580.65.06", None)])
+def test_another_driver_of_the_same_branch_is_a_patch(
+    read: Callable[[str], Driver], version: str, part: float | None
+) -> None:
+    before, after = (read(one) for one in ("570.86.15", version))
+    a, b = (
+        subject(name, made, None, *slow, area="driver")
+        for name, made, slow in zip("AB", (before, after), SLOWER, strict=True)
+    )
+    (found,) = explain(a, b).suspects
+    assert found.parts.get("patch") == part
+
+
+@pytest.mark.parametrize(
+    ("adapters", "ranks", "alone"),
+    [(0, None, True), (2, None, False), (None, None, False), (2, 8, True), (2, 16, False), (0, 16, False)],
+)
+def test_what_goes_by_an_adapter_of_rdma_moves_nothing_where_none_is_there_or_asked_for(
+    adapters: int | None, ranks: int | None, alone: bool
+) -> None:
+    """Of ranks that span hosts one may have had what this one was not seen to have."""
+    around = Circumstances(ran=Programs(ranks=ranks), on=Machine(gpus=8, adapters=adapters))
+    assert is_alone([rule(over_rdma=True)], None, around) is alone
+    assert not is_alone([rule()], None, around)
+    assert not is_alone([], None, around)
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "alone"),
+    [("decode_ms", "vllm", True), ("busbw", "vllm", False), ("decode_ms", "nccl", False), ("wall_time", "nccl", False)],
+)
+def test_what_gpus_say_to_each_other_moves_what_measures_it_on_one_gpu_too(
+    name: str, engine: Reader, alone: bool
+) -> None:
+    around = Circumstances(ran=Programs(engines=frozenset((engine,))), on=Machine(gpus=1))
+    assert is_alone([rule(between=True)], metric(name, "worse", 1, 2), around) is alone
+    assert not is_alone([rule()], metric(name, "worse", 1, 2), around)
+
+
+@pytest.mark.parametrize(("linked", "alone"), [(False, True), (True, False), (None, False)])
+def test_what_is_about_nvlink_moves_nothing_where_none_joins_two(linked: bool | None, alone: bool) -> None:
+    around = Circumstances(on=Machine(gpus=8, linked=linked))
+    moves_it, moves_it_too = (rule(moves=moves) for moves in (("nvlink",), ("pcie link", "nvlink")))
+    assert is_alone([moves_it], None, around) is alone
+    assert not is_alone([moves_it_too], None, around)
+
+
+@pytest.mark.parametrize(("status", "part"), [(137, NAMED), (1, None), (139, None)])
+def test_a_run_that_was_killed_measures_the_hosts_memory(status: int, part: float | None) -> None:
+    """The kernel does so where that ran out."""
+    a, b = (Process(cgroup=Cgroup(memory_max=size)) for size in (2**34, 2**30))
+    assert only(a, b, [ended(0)], [ended(status)]).parts.get("named") == part
+    assert only(b, a, [ended(status)], [ended(0)]).parts.get("named") == part
+    assert only(a, b, *SLOWER).parts.get("named") is None
