@@ -35,6 +35,7 @@ class Reach(NamedTuple):
     against  why it can hardly have moved this number
     opposite whether it moves such a number the other way
     rarely   whether it mostly does
+    agrees   whether it pushes the number the way it went; None where it has no direction
     ran_out  whether the run that did not come to its end had less of what runs out
     """
 
@@ -43,6 +44,7 @@ class Reach(NamedTuple):
     against: tuple[Evidence, ...]
     opposite: bool = False
     rarely: bool = False
+    agrees: bool | None = None
     ran_out: bool = False
 
 
@@ -74,9 +76,9 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     if agrees is not False or leading[0].mostly:
         runs_out = leading[0].breaks == "often" and not leading[0].best
         ran_out = agrees is True and target.name == EXIT_STATUS and runs_out
-        return Reach(leading, True, unmoved, rarely=agrees is False, ran_out=ran_out)
+        return Reach(leading, True, unmoved, rarely=agrees is False, agrees=agrees, ran_out=ran_out)
     told = f"it should have made {target.name} {'better' if target.slower else 'worse'}"
-    return Reach(leading, True, (_says(change, told), *unmoved), opposite=True)
+    return Reach(leading, True, (_says(change, told), *unmoved), opposite=True, agrees=False)
 
 
 def _seeing(change: Folded) -> tuple[Rule, ...]:

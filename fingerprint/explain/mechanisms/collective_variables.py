@@ -23,11 +23,10 @@ RULES: tuple[Rule, ...] = (
         "by trees), and what a list leaves unnamed changed with releases.",
         confirm="Unset it; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING,COLL in both states; all_reduce_perf at the run's "
         "sizes",
-        confirmed=3,
+        confirmed=2,
         sources=(
             _NCCL,
             "https://github.com/NVIDIA/nccl/issues/1368",
-            "https://github.com/NVIDIA/nccl/issues/209",
             "https://github.com/NVIDIA/nccl/issues/317",
             "https://github.com/NVIDIA/nccl/issues/1716",
             "https://github.com/vllm-project/vllm/pull/58179",
@@ -50,6 +49,7 @@ RULES: tuple[Rule, ...] = (
         "idle (one ring over TCP 2.1 GB/s, eight 3.8; send and receive 24 against 18), many take the GPU from the "
         "kernels that run beside them, and small messages wait for more of them.",
         confirm="all_reduce_perf or sendrecv_perf at the run's sizes with both values, then the step with both",
+        confirmed=1,
         sources=(
             _NCCL,
             "https://github.com/NVIDIA/nccl/issues/209",
