@@ -17,6 +17,7 @@ HELD_OUT: Mapping[int, str] = {
     2: "held_out_2.jsonl",
     3: "held_out_3.jsonl",
     4: "held_out_4.jsonl",
+    5: "held_out_5.jsonl",
 }
 """Sets, in the order in which they were written."""
 Half = Literal["A", "B"]
