@@ -117,6 +117,11 @@ def test_another_wheel_of_one_version_and_an_edited_file_are_somebodys_doing() -
         (Circumstances(on=Machine(linked=True, gpus=8)), LINKED, 0),
         (Circumstances(on=Machine(linked=False, gpus=2)), UNLINKED, UNLINKED),
         (Circumstances(on=Machine(linked=False, gpus=1)), 0, 0),
+        (
+            Circumstances(ran=Programs(engines=frozenset(("llama.cpp",))), on=Machine(linked=False, gpus=2)),
+            LINKED,
+            UNLINKED,
+        ),
     ],
 )
 def test_what_goes_over_pcie_counts_by_whether_nvlink_is_there(
