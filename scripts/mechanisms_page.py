@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fingerprint.explain.mechanisms import phases_of, rules, themes
 from fingerprint.explain.mechanisms.graph import SERVES, Condition, Rule
-from fingerprint.explain.reference import WAYS, bound, condition, incidents
+from fingerprint.explain.reference import NEEDS_RDMA, WAYS, bound, condition, enough, incidents, suspected
 
 HEAD = """# Mechanisms
 
@@ -54,12 +54,8 @@ def lines(rule: Rule) -> Iterator[str]:
     yield f"sees {quoted(rule.sees)}"
     yield f"moves *{', '.join(rule.moves)}*; {WAYS[rule.way]}"
     yield f"reaches {', '.join(phases_of(rule))}"
-    if rule.binds:
-        yield f"binds only where one of these is seen:{below(rule.binds)}"
-    if rule.shows:
-        yield f"shows in:{below(rule.shows)}"
-    if rule.between:
-        yield "is between GPUs, or nodes: of a GPU that is alone it moves nothing"
+    yield from conditions(rule)
+    yield f"suspected {suspected(rule)}"
     if rule.bound:
         yield f"explains {marked(bound(rule.bound), rule.bound.facts)}"
     if rule.beside:
@@ -69,6 +65,22 @@ def lines(rule: Rule) -> Iterator[str]:
         yield incidents(rule)
     if rule.sources:
         yield f"sources: {', '.join(f'<{source}>' for source in rule.sources)}"
+
+
+def conditions(rule: Rule) -> Iterator[str]:
+    """On which it moves anything, and what tells that it did."""
+    if rule.binds:
+        yield f"binds only where one of these is seen:{below(rule.binds)}"
+    if rule.shows:
+        yield f"shows in:{below(rule.shows)}"
+    if rule.told_by:
+        yield f"told by messages of programs: {quoted(rule.told_by)}"
+    if rule.between:
+        yield "is between GPUs, or nodes: of a GPU that is alone it moves nothing"
+    if rule.over_rdma:
+        yield f"needs {NEEDS_RDMA}"
+    if rule.enough is not None:
+        yield f"enough: {enough(rule.enough)}"
 
 
 def below(conditions: Iterable[Condition]) -> str:

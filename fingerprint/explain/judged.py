@@ -2,7 +2,7 @@
 
 `mechanisms/judged.tsv` answers for each rule and class of number: of ten states that differ between two runs, one of
 which made the number another, this one changed as it changes in the field; how strongly do you suspect it? 0: hardly
-ever the cause, 5: as good as any, 9: you would bet on it. Given rule by rule by those who saw what it sees, moves and
+ever the cause, 4: as good as any, 9: you would bet on it. Given rule by rule by those who saw what it sees, moves and
 why, twice and independently, and no incident; the mean of both, which differed by more than 2 in none."""
 
 from collections.abc import Mapping
@@ -42,22 +42,27 @@ class Judged(msgspec.Struct, frozen=True):
 def judged(rule: Rule, phases: frozenset[Phase]) -> int:
     """Of a number that tells nothing of its phases, as of that class in which it is suspected most; of a rule that
     nobody judged, as of any."""
-    told = _table().get(rule.name)
-    if told is None:
+    known = told(rule)
+    if known is None:
         return AS_ANY
     if phases == ANY:
-        return max(told.rate, told.host)
-    return max(int(getattr(told, _CLASSES.get(phase, "rate"))) for phase in phases)
+        return max(known.rate, known.host)
+    return max(int(getattr(known, _CLASSES.get(phase, "rate"))) for phase in phases)
 
 
 def usual(rule: Rule) -> tuple[float, float] | None:
     """The least and the most by which it makes a time longer or shorter: on record, and as far as is judged beyond it.
     None: it moves no number by a ratio."""
-    told = _table().get(rule.name)
-    expected = (told.least, told.most) if told and told.most > 1 else None
+    known = told(rule)
+    expected = (known.least, known.most) if known and known.most > 1 else None
     if rule.usual is None or expected is None:
         return rule.usual or expected
     return min(rule.usual[0], expected[0]), max(rule.usual[1], expected[1])
+
+
+def told(rule: Rule) -> Judged | None:
+    """None of a rule that is not in the table."""
+    return _table().get(rule.name)
 
 
 @cache

@@ -46,8 +46,17 @@ _DIVIDED = (
     ("--nnodes",),
 )
 """Flags by which each tells into how many ranks the work is divided, of engines and torchrun: their product."""
-_ELSEWHERE = ("--kv-transfer", "--disaggregation", "--dist-init-addr", "--master-addr", "--data-parallel-address")
-"""Beginnings of flags by which a program is told of others that it works with."""
+_SHARED = frozenset(("--enable-dp-attention",))
+"""Flags with which ranks of one kind are those of another, so that there is no product."""
+_ELSEWHERE = (
+    "--config",
+    "--kv-transfer",
+    "--disaggregation",
+    "--dist-init-addr",
+    "--master-addr",
+    "--data-parallel-address",
+)
+"""Beginnings of flags by which a program is told of others that it works with, or of a file that may."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
 _OF_INTERPRETERS = frozenset(("python", "python3"))
@@ -131,14 +140,14 @@ class _Program(msgspec.Struct):
 
     @property
     def ranks(self) -> int | None:
-        """An engine that was told of none divides nothing, unless it was told of others."""
-        told = [int(value[0]) for names in _DIVIDED if (value := self._number_of(names))]
-        if told or any(name.startswith(_ELSEWHERE) for name in self.flags.get("items", {})):
-            return prod(told) if told else None
+        """An engine that was told of none divides nothing, unless it was told of others, or in another place."""
+        items = self.flags.get("items", {})
+        told = [values[0] for names in _DIVIDED if (values := next(filter(None, map(self.flag, names)), []))]
+        if any(not str(value).isdecimal() for value in told) or _SHARED & items.keys():
+            return None
+        if told or any(name.startswith(_ELSEWHERE) for name in items):
+            return prod(map(int, told)) if told else None
         return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) else None
-
-    def _number_of(self, names: Iterable[str]) -> list[str]:
-        return next((found for name in names if (found := self.flag(name)[:1]) and str(found[0]).isdecimal()), [])
 
 
 def programs(states: Iterable[Effective]) -> Programs:

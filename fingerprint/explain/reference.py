@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from fingerprint import catalog
 from fingerprint.catalog import CatalogFact, Row
+from fingerprint.explain.judged import told
 from fingerprint.explain.mechanisms import phases_of, rule, rules, rules_of, themes
 from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule, Sign, Way
 from probes.kit.paths import FactPath, parse_glob, parse_path
@@ -72,12 +73,36 @@ def rows_of_rule(rule: Rule) -> Iterator[Row]:
         yield "Told by", "\n".join(map(message, rule.told_by))
     if rule.between:
         yield "Between", "GPUs, or nodes: of a GPU that is alone it moves nothing"
+    if rule.over_rdma:
+        yield "Needs", NEEDS_RDMA
+    if rule.enough is not None:
+        yield "Enough", enough(rule.enough)
+    yield "Suspected", suspected(rule)
     yield "Explains", bound(rule.bound)
     yield "Confirm", rule.confirm
     yield "Restore", "\n".join(restores(rule)) or "no single command sets it back"
     yield "Beside it", "\n".join(rule.beside) or "nothing decides without having changed"
     yield "Incidents", incidents(rule)
     yield "Sources", "\n".join(rule.sources) or "none"
+
+
+CLASSES = {
+    "rate": "of a rate on GPUs", "host": "of work on the host", "transfer": "of a transfer", "start": "of a start",
+    "memory": "of memory taken", "ended": "of a run that ended with an error",
+}  # fmt: skip
+NEEDS_RDMA = "an adapter of RDMA, and peers on other hosts: without them it moves nothing"
+
+
+def enough(value: float) -> str:
+    return f"{value:g}: where both runs had as much, it hardly ran out"
+
+
+def suspected(rule: Rule) -> str:
+    judgement = told(rule)
+    if judgement is None:
+        return "as any: nobody judged it"
+    classes = ", ".join(f"{word} {getattr(judgement, name)}" for name, word in CLASSES.items())
+    return f"before anything is seen, of 9: {classes}"
 
 
 def theme_of(rule: Rule) -> str:
