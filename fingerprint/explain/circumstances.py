@@ -40,7 +40,10 @@ class Circumstances(NamedTuple):
 
     @property
     def spans_hosts(self) -> bool | None:
-        """Whether it was divided into more ranks than this host has GPUs; None where nobody can say."""
+        """Whether it was told of other hosts, or divided into more ranks than this one has GPUs; None where nobody can
+        say."""
+        if self.ran.hosts > 1:
+            return True
         gpus, ranks = self.on.gpus, self.ran.ranks
         return None if not gpus or ranks is None else ranks > gpus
 

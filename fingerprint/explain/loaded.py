@@ -23,7 +23,9 @@ _MACHINE_CODE = re.compile(
 """Packages that are loaded as machine code as soon as a program imports them, if it does."""
 _UPON_TORCH = re.compile(r"(pytorch-)?triton.*|torchvision|torchaudio|xformers|flash-attn|bitsandbytes|torchao")
 """Packages that are used with torch alone."""
-
+_WORDS = re.compile(r"[a-z0-9]+")
+_OF_BUILDS = re.compile(r"cu\d+|cpu|gpu|rocm")
+"""In names of packages, for what they were built."""
 
 _READERS: Mapping[str, str] = {
     "PYTORCH_": "torch", "TORCH_": "torch", "TORCHINDUCTOR_": "torch", "INDUCTOR_": "torch", "OPENBLAS_": "openblas",
@@ -34,13 +36,21 @@ programs as well, so that no file tells of them."""
 
 
 class Loaded(NamedTuple):
-    """Of all processes of either run. packages: of pip. libraries: by their names without version."""
+    """Of all processes of either run. packages: of pip. libraries: by their names without version. unowned: paths of
+    those of which no package is known: what was built from source, or conda's."""
 
     packages: frozenset[str]
     libraries: frozenset[str]
+    unowned: frozenset[str] = frozenset()
+
+    def has(self, package: str) -> bool:
+        """By a package's file, or one that no package lists and whose path bears all words of its name."""
+        words = [word for word in _WORDS.findall(package) if not _OF_BUILDS.fullmatch(word)]
+        return package in self.packages or any(all(word in path for word in words) for path in self.unowned)
 
 
 class _File(msgspec.Struct, frozen=True):
+    path: Any = None
     owner: Any = None
 
 
@@ -50,15 +60,17 @@ class _Mapped(msgspec.Struct, frozen=True):
 
 def loaded(states: Iterable[Effective]) -> Loaded | None:
     """None where not all was read that could tell."""
-    packages, libraries = set[str](), set[str]()
+    packages, libraries, unowned = set[str](), set[str](), set[str]()
     for mapped in (one for state in states for one in _every(state)):
         files = mapped.libraries.items
-        owners = [str(msgspec.convert(file, _File).owner) for file in files.values()]
+        read = msgspec.convert([*files.values()], list[_File])
+        owners = [str(file.owner) for file in read]
         if not files or len(files) >= MOST_FILES:
             return None
         libraries.update(files)
         packages.update(owner.removeprefix(_OF_PIP) for owner in owners if owner.startswith(_OF_PIP))
-    return Loaded(frozenset(packages), frozenset(libraries))
+        unowned.update(str(file.path) for file in read if not isinstance(file.owner, str))
+    return Loaded(frozenset(packages), frozenset(libraries), frozenset(unowned))
 
 
 def _every(state: Effective) -> Iterator[_Mapped]:
@@ -74,14 +86,14 @@ def not_loaded(path: FactPath, found: Loaded | None) -> str:
     if found is None:
         return ""
     if path[0] == "libraries" and path[2:3] in (("packages",), ("origins",)) and len(path) > 4 and found.packages:
-        return _no_package(path[3], found.packages)
+        return _no_package(path[3], found)
     return _no_reader(path[-1], found.libraries) if path[-2:-1] == ("env",) else ""
 
 
-def _no_package(package: str, loaded: frozenset[str]) -> str:
+def _no_package(package: str, loaded: Loaded) -> str:
     if _MACHINE_CODE.fullmatch(package):
-        return "" if package in loaded else "no process had any of its machine code in memory"
-    is_idle = _UPON_TORCH.fullmatch(package) and _TORCH not in loaded
+        return "" if loaded.has(package) else "no process had any of its machine code in memory"
+    is_idle = _UPON_TORCH.fullmatch(package) and not loaded.has(_TORCH)
     return "no process had torch in memory, which it is used with" if is_idle else ""
 
 

@@ -1,7 +1,8 @@
 """What it ran on: which GPUs and how many, what joins them, and whose processors."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,12 +17,16 @@ from probes.kit.paths import parse_path
 _OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
 _OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
+_OF_NVIDIA = re.compile(r"/dev/(nvidia|nvhost|nvmap|nvgpu|dxg)")
+"""Devices of NVIDIA's GPUs, of boards too on which no NVML answers for them."""
+_DRIVERS = frozenset(("nvidia", "nvgpu"))
 _BUSY = re.compile(r"gpu/[^/]+/busy")
 
 
 class Machine(NamedTuple):
     """Of either run, and None where nobody can say. gpus: the most that it had. products: names of NVIDIA's. adapters:
-    of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it."""
+    of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it.
+    elsewhere: whether GPUs worked, and for no process that was read."""
 
     gpus: int | None = None
     products: frozenset[str] | None = None
@@ -29,14 +34,28 @@ class Machine(NamedTuple):
     cpus: frozenset[str] = frozenset()
     linked: bool | None = None
     idle: bool = False
+    elsewhere: bool = False
+
+
+class _Seen(Items, frozen=True):
+    """Items, or why there are none: only what is absent is known not to be there."""
+
+    code: str = ""
+
+    @property
+    def is_unknown(self) -> bool:
+        return self.code not in ("", "absent")
+
+
+_NOBODY_LOOKED = _Seen(code="not_read")
 
 
 class _Read(msgspec.Struct, frozen=True):
     """What is looked at of the areas gpu, network, pcie, kernel and cpu."""
 
-    gpus: Items = Items()
-    rdma: Items = Items()
-    modules: Items = Items()
+    gpus: _Seen = _NOBODY_LOOKED
+    rdma: _Seen = _NOBODY_LOOKED
+    modules: _Seen = _NOBODY_LOOKED
     processor: Mapping[str, Any] = {}
 
 
@@ -52,6 +71,7 @@ def machine(a: Subject, b: Subject) -> Machine:
         frozenset(maker for maker in makers if isinstance(maker, str)),
         _is_linked(states),
         idle,
+        _opened_none(states) and any(map(_BUSY.fullmatch, chain(*(state.samples for state in states)))) and not idle,
     )
 
 
@@ -70,27 +90,40 @@ def _gpus(state: Effective) -> int | None:
     of_nvidia = _section(state, "gpu")
     if sampled or of_nvidia is None:
         return len(sampled) or None
+    if of_nvidia.gpus.is_unknown:
+        return None
     if of_nvidia.gpus.items or not _has_others(state):
         return len(of_nvidia.gpus.items)
     on_bus = _section(state, "pcie")
-    return len(on_bus.gpus.items) if on_bus else None
+    return len(on_bus.gpus.items) if on_bus and not on_bus.gpus.is_unknown else None
 
 
 def _has_others(state: Effective) -> bool:
     """Whether a module of another maker's GPUs is loaded, or nobody knows."""
     kernel = _section(state, "kernel")
-    return kernel is None or bool(kernel.modules.items.keys() & _OF_OTHERS)
+    return kernel is None or kernel.modules.is_unknown or bool(kernel.modules.items.keys() & _OF_OTHERS)
 
 
-def _products(states: Iterable[Effective]) -> frozenset[str] | None:
+def _products(states: Sequence[Effective]) -> frozenset[str] | None:
+    """None where one may be there that gave no name."""
     read = [section for state in states if (section := _section(state, "gpu"))]
-    names = (gpu.get("name") for section in read for gpu in section.gpus.items.values())
-    return frozenset(name for name in names if isinstance(name, str)) if read else None
+    names = [gpu.get("name") for section in read for gpu in section.gpus.items.values()]
+    unnamed = any(section.gpus.is_unknown for section in read) or not all(isinstance(name, str) for name in names)
+    if not read or unnamed or (not names and any(map(_may_have_nvidias, states))):
+        return None
+    return frozenset(map(str, names))
+
+
+def _may_have_nvidias(state: Effective) -> bool:
+    """Whether its driver is loaded or a process opened a device of it, whatever NVML said."""
+    kernel = _section(state, "kernel")
+    opened = (devices for devices in _opened(state) if devices)
+    return bool(kernel and kernel.modules.items.keys() & _DRIVERS) or any(map(_OF_NVIDIA.match, chain(*opened)))
 
 
 def _adapters(state: Effective) -> int | None:
     read = _section(state, "network")
-    return None if read is None else len(read.rdma.items)
+    return None if read is None or read.rdma.is_unknown else len(read.rdma.items)
 
 
 def _is_linked(states: Iterable[Effective]) -> bool | None:

@@ -38,12 +38,13 @@ _HANDS_ON = frozenset(
     ("mpirun", "mpiexec", "orterun", "prterun", "srun", "jsrun", "aprun", "flux", "ssh", "docker", "podman")
 )
 """Programs that start others where nobody looked, and hand on what they were given."""
+_HOSTS = ("--nnodes", "--num-nodes", "--num-machines")
 _DIVIDED = (
     ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
     ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
     ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
     ("--nproc-per-node", "--nproc_per_node"),
-    ("--nnodes",),
+    _HOSTS,
 )
 """Flags by which each tells into how many ranks the work is divided, of engines and torchrun: their product."""
 _SHARED = frozenset(("--enable-dp-attention",))
@@ -57,6 +58,8 @@ _ELSEWHERE = (
     "--data-parallel-address",
 )
 """Beginnings of flags by which a program is told of others that it works with, or of a file that may."""
+_CLIENTS = re.compile(r"bench|benchmarks?(\..*)?|.*\.(bench_\w+|benchmarks?(\..*)?)")
+"""Verbs and modules of engines that ask a server, of whose ranks they are not told."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
 _OF_INTERPRETERS = frozenset(("python", "python3"))
@@ -67,13 +70,14 @@ class Programs(NamedTuple):
     """Of either run. engines: that were recognised. compiled: names of the programs, where none is run by an
     interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. ranks:
     the most that any was divided into by its flags; None where none tells. astray: whether each ran from elsewhere
-    than the git tree that is told of it."""
+    than the git tree that is told of it. hosts: the most that any was told of."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
     ranks: int | None = None
     astray: bool = False
+    hosts: int = 1
 
     @property
     def scripted(self) -> bool:
@@ -147,7 +151,15 @@ class _Program(msgspec.Struct):
             return None
         if told or any(name.startswith(_ELSEWHERE) for name in items):
             return prod(map(int, told)) if told else None
-        return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) else None
+        is_client = any(map(_CLIENTS.fullmatch, self.words[1:]))
+        return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) and not is_client else None
+
+    @property
+    def hosts(self) -> int:
+        """Of a range the least."""
+        values = next(filter(None, map(self.flag, _HOSTS)), [])
+        least = str(values[0]).partition(":")[0] if values else ""
+        return int(least) if least.isdecimal() else 1
 
 
 def programs(states: Iterable[Effective]) -> Programs:
@@ -162,6 +174,7 @@ def programs(states: Iterable[Effective]) -> Programs:
         frozenset(word for program in every for word in program.called),
         max((told for program in every if (told := program.ranks)), default=None),
         bool(every) and all(program.is_astray(installed) for program in every),
+        max((program.hosts for program in every), default=1),
     )
 
 

@@ -32,8 +32,15 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
     if path[0] == "libraries":
-        return not_loaded(path, around.loaded)
+        return "" if _is_used_elsewhere(path, around) else not_loaded(path, around.loaded)
     return _of_other_programs(path, rules, around) if path[0] == "process" else ""
+
+
+def _is_used_elsewhere(path: FactPath, around: Circumstances) -> bool:
+    """Whether it is of the package that ran, whose Python code no machine code tells of; or whether GPUs worked and no
+    process that was read opened one: a server that nobody recorded may be of the same environment."""
+    ran = {*around.ran.engines, *around.ran.called}
+    return around.on.elsewhere or (len(path) > 3 and path[3] in ran)
 
 
 def _of_other_processors(parameter: str, around: Circumstances) -> str:
@@ -57,10 +64,15 @@ def _of_other_gpus(file: str, around: Circumstances) -> str:
     products = around.on.products
     if wanted is None or products is None or (not products and not wanted[1].startswith("NVIDIA")):
         return ""
-    if any(f"{name.replace(' ', '_')}_".startswith(f"{wanted[1]}_") for name in products):
+    if any(_is_one_of(name.replace(" ", "_"), wanted[1]) for name in products):
         return ""
     there = ", ".join(sorted(products)) or "none of NVIDIA's"
     return f"it is for GPUs called {wanted[1].replace('_', ' ')}, and these are {there}"
+
+
+def _is_one_of(product: str, wanted: str) -> bool:
+    """Or an instance of it under MIG, which has a name of its own."""
+    return f"{product}_".startswith(f"{wanted}_") or wanted.startswith(f"{product}_MIG_")
 
 
 def _by_variable(name: str) -> Reader | None:

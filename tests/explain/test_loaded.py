@@ -5,12 +5,16 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from fingerprint.explain import explain
-from fingerprint.explain.circumstances import circumstances
+from fingerprint.explain.circumstances import Circumstances, circumstances
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.loaded import MOST_FILES, Loaded
+from fingerprint.explain.machine import Machine
+from fingerprint.explain.programs import Programs
+from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import UNREAD
 from fingerprint.runs.record import AnyRecord
 from probes.kit.facts import Gap, Map, Seen
+from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
 from probes.mapped.sections import Library, Mapped
 from probes.process import Process
@@ -68,6 +72,41 @@ def test_a_package_that_no_process_had_in_memory_moved_nothing(name: str, files:
     assert told(package(name, mapped(files), mapped(files))) == ([says] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "says"),
+    [
+        ("torch", "/opt/conda/lib/libtorch_cpu.so", ""),
+        ("vllm", "/src/vllm/vllm/_C.abi3.so", ""),
+        ("sgl-kernel", "/src/sglang/sgl-kernel/build/common_ops.so", ""),
+        ("triton", "/src/pytorch/torch/lib/libtorch.so", ""),
+        ("nvidia-nccl-cu12", "/usr/local/lib/libnccl.so.2", NO_CODE),
+        ("nvidia-nccl-cu12", "/opt/site-packages/nvidia/nccl/lib/libnccl.so.2", ""),
+    ],
+)
+def test_what_was_built_from_source_no_package_lists(name: str, path: str, says: str) -> None:
+    unowned = Library(path=path, owner=Gap("not_observable", "no package lists it"))
+    files = Map({"libopenblas64": Library(owner="pip numpy"), "unowned": unowned})
+    read = (reading("mapped", Mapped(libraries=files)),)
+    assert told(package(name, read, read)) == ([says] if says else [])
+
+
+@pytest.mark.parametrize(("program", "says"), [("/opt/venv/bin/vllm", ""), ("/opt/venv/bin/other", NO_CODE)])
+def test_of_the_package_that_ran_its_python_code_is_used_whatever_is_mapped(program: str, says: str) -> None:
+    """As vllm bench serve, which has nothing to compute."""
+    around = Circumstances(
+        ran=Programs(called=frozenset((program.rpartition("/")[2],))), loaded=Loaded(frozenset(("numpy",)), frozenset())
+    )
+    assert unread_by(parse_path("libraries/main/packages/vllm/version"), (), around) == says
+
+
+def test_a_server_that_nobody_recorded_may_have_had_anything() -> None:
+    """GPUs worked, and the client that was read opened none."""
+    loaded = Loaded(frozenset(("numpy",)), frozenset())
+    torch = parse_path("libraries/main/packages/torch/version")
+    assert unread_by(torch, (), Circumstances(loaded=loaded)) == NO_CODE
+    assert unread_by(torch, (), Circumstances(loaded=loaded, on=Machine(elsewhere=True))) == ""
+
+
 def test_one_run_or_one_process_that_had_it_is_enough() -> None:
     assert told(package("torch", mapped(NUMPY), mapped(TORCH))) == []
     worker = (*mapped(NUMPY), reading("mapped", held(TORCH), "worker"))
@@ -95,7 +134,9 @@ def test_what_was_loaded_is_told_by_owner_and_by_name_without_version(owner: See
     file = reading("mapped", Mapped(libraries=Map({"libtorch": Library(owner=owner)})))
     a, b = (subject(name, None, Process(), file) for name in "AB")
     owners = frozenset(("torch",)) if isinstance(owner, str) else frozenset[str]()
-    assert circumstances(a, b).loaded == Loaded(owners, frozenset(("libtorch",)))
+    found = circumstances(a, b).loaded
+    assert found is not None
+    assert (found.packages, found.libraries) == (owners, frozenset(("libtorch",)))
 
 
 # Variables.

@@ -14,7 +14,7 @@ from probes.cpu.processor import Processor
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
-from probes.kit.facts import Gap, Map, Section, Seen
+from probes.kit.facts import Gap, GapCode, Map, Section, Seen
 from probes.mapped.sections import Mapped
 from probes.network import Network
 from probes.network.rdma import Device
@@ -65,7 +65,30 @@ def test_products_and_makers_are_those_of_both_runs() -> None:
     assert on.products == {H200, A100}
     assert on.cpus == {"GenuineIntel", "AuthenticAMD"}
     unnamed = Gpus(gpus=Map({"0": Gpu(name=Gap("denied", "no"))}))
-    assert found(host(gpu=unnamed, cpu=Cpu())) == Machine(gpus=1, products=frozenset())
+    assert found(host(gpu=unnamed, cpu=Cpu())) == Machine(gpus=1)
+    assert found(host(gpu=cards(H200)), host(gpu=unnamed)).products is None, "it may be another"
+
+
+@pytest.mark.parametrize(
+    ("why", "gpus", "products"), [("absent", 0, frozenset()), ("not_read", None, None), ("timeout", None, None)]
+)
+def test_what_could_not_be_read_may_be_there(why: GapCode, gpus: int | None, products: frozenset[str] | None) -> None:
+    """NVML that did not answer, or was not to be asked, is no host without a GPU."""
+    gap = Gap(why, "")
+    on = found(host(gpu=Gpus(gpus=gap), kernel=Kernel(modules=Map({})), network=Network(rdma=gap)))
+    assert (on.gpus, on.products, on.adapters) == (gpus, products, gpus)
+
+
+@pytest.mark.parametrize(
+    ("module", "device", "is_known"),
+    [("ext4", "/dev/nvme0", True), ("nvgpu", "/dev/null", False), ("ext4", "/dev/nvhost-gpu", False)],
+)
+def test_gpus_of_nvidia_for_which_no_nvml_answers_are_told_by_driver_and_device(
+    module: str, device: str, is_known: bool
+) -> None:
+    side = subject("A", None, None, reading("mapped", Mapped(devices=(device,))), samples={})
+    on = found(on_host(side, gpu=NONE, kernel=Kernel(modules=Map({module: Module()}))))
+    assert on.products == (frozenset() if is_known else None)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +139,7 @@ def test_gpus_had_no_part_in_it_where_every_process_was_seen_to_open_none_and_no
         for name, opened in (("A", ()), ("B", devices))
     ]
     assert found(*ran).idle is idle
+    assert found(*ran).elsewhere is (busy != IDLE)
 
 
 def test_without_any_gpu_none_had_a_part_in_it_unless_nobody_saw_what_was_opened() -> None:

@@ -237,6 +237,24 @@ def test_the_rule_of_the_thing_itself_comes_before_the_rule_of_its_kind(path: st
     assert (names[0], names[-1]) == (first, last)
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("process/main/env/SGLANG_LOG_MS", "log-levels"),
+        ("process/main/env/KINETO_LOG_LEVEL", "log-levels"),
+        ("process/main/env/SGLANG_LOGITS_PROCESSER_CHUNK_SIZE", "sglang-switches"),
+        ("process/main/env/TRTLLM_TOPOLOGY", "tensorrt-llm-switches"),
+        ("kernel/cmdline/tsx_async_abort", "boot-mitigations"),
+        ("kernel/cmdline/tsx", "kernel-command-line"),
+        ("kernel/modules/virtio_net/parameters/napi_tx", "virtual-network-offloads"),
+        ("kernel/modules/virtio_net/parameters/napi_weight", "network-module"),
+    ],
+)
+def test_what_is_called_alike_is_not_of_one_kind(path: str, name: str) -> None:
+    """Topology and logits bear a log in their names; of packets at once 1 is not the best, as it is of switches."""
+    assert rules_of(parse_path(path))[0].name == name
+
+
 def test_what_no_rule_sees_has_none() -> None:
     assert rules_of(parse_path("memory/available")) == rules_of(parse_path("warp/drive")) == ()
 

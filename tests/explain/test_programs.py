@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from fingerprint.explain import explain
-from fingerprint.explain.circumstances import circumstances
+from fingerprint.explain.circumstances import Circumstances, circumstances
 from fingerprint.explain.contract import Suspect
+from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms.graph import Reader
 from fingerprint.explain.programs import Programs
 from fingerprint.explain.weights import ASTRAY, OWN, OWN_CODE
@@ -56,6 +57,12 @@ def programs(*tasks: Process, read: Sequence[AnyRecord] = ()) -> Programs:
         (SGLANG, "serve --tp-size 8 --tp 2", 8),
         (TORCHRUN, "--nproc-per-node 8 --nnodes 2 train.py", 16),
         (TORCHRUN, "--nproc-per-node gpu train.py", None),
+        (TORCHRUN, "--nproc-per-node gpu --nnodes 2 train.py", None),
+        (TORCHRUN, "--nproc-per-node 8 --nnodes 1:4 train.py", None),
+        (VLLM, "serve m --config served.yaml", None),
+        (VLLM, "bench serve --model m", None),
+        (PYTHON, "-m sglang.bench_serving", None),
+        (PYTHON, "-m sglang.launch_server", 1),
         ("/home/u/train.py", "", None),
         (SERVER, "", None),
     ],
@@ -64,6 +71,26 @@ def test_an_engine_that_was_told_of_no_ranks_has_one_unless_it_was_told_of_other
     path: str, line: str, ranks: int | None
 ) -> None:
     assert programs(ran(path, line)).ranks == ranks
+
+
+@pytest.mark.parametrize(
+    ("line", "hosts"),
+    [
+        ("", 1),
+        ("--nnodes 2", 2),
+        ("--nnodes 1:4", 1),
+        ("--nnodes 2:4", 2),
+        ("--num_machines 3", 3),
+        ("--nnodes all", 1),
+    ],
+)
+def test_hosts_are_those_that_it_was_told_of(line: str, hosts: int) -> None:
+    """Two with four GPUs each for it are two, however many each has."""
+    found = programs(ran(TORCHRUN, f"--nproc-per-node 4 {line} train.py"))
+    assert found.hosts == hosts
+    assert Circumstances(ran=found, on=Machine(gpus=64)).spans_hosts is (
+        True if hosts > 1 else None if ":" in line or "all" in line else False
+    )
 
 
 def test_of_two_runs_the_one_that_was_divided_further_tells_the_ranks() -> None:

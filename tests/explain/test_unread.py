@@ -65,6 +65,7 @@ def test_kernels_that_another_engine_would_load_moved_nothing(path: str, tuned: 
     [
         ("NVIDIA_H200", H200, ""),
         ("NVIDIA_H200", H200_NVL, ""),
+        ("NVIDIA_H200_MIG_1g.18gb", H200, ""),
         ("NVIDIA_H20", H200_NVL, "NVIDIA H200 NVL"),
         ("NVIDIA_A100", H200, "NVIDIA H200"),
         ("NVIDIA_A100", NO_GPUS, "none of NVIDIA's"),

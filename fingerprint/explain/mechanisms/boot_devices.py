@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
         sees=booted("*iommu iommu.* arm_smmu*"),
         moves=("collective", "pcie link", "gpu memory bandwidth", "availability"),
         best=("off", "pt"),
+        mostly=True,
         between=True,
         over_pcie="between GPUs",
         breaks="often",

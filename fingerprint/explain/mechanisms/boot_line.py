@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="boot-mitigations",
         sees=booted(
-            "mitigations nospectre* spectre* spec_* l1tf mds tsx* mmio_stale_data retbleed srbds"
+            "mitigations nospectre* spectre* spec_* l1tf mds tsx_async_abort mmio_stale_data retbleed srbds"
             " gather_data_sampling reg_file_data_sampling indirect_target_selection tsa vmscape bhi ssbd its"
         ),
         moves=("system calls", "cpu time"),

@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="virtual-network-offloads",
-        sees=parameters("virtio_net", "csum gso napi_tx napi_weight"),
+        sees=parameters("virtio_net", "csum gso napi_tx"),
         moves=("network", "cpu time"),
         best=("Y", "1"),
         phases=("transfer", "host latency", "start-up", "any work"),

@@ -160,6 +160,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("cpu time", "launch latency", "storage"),
         best=("absent",),
+        mostly=True,
         phases=(*_ASKED, "start-up"),
         breaks="seldom",
         why="Each kernel, step or layer is written down while it is measured: the host spends more on a launch, some "
