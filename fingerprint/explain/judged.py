@@ -2,8 +2,9 @@
 
 `mechanisms/judged.tsv` answers for each rule and class of number: of ten states that differ between two runs, one of
 which made the number another, this one changed as it changes in the field; how strongly do you suspect it? 0: hardly
-ever the cause, 4: as good as any, 9: you would bet on it. Given rule by rule by those who saw what it sees, moves and
-why, twice and independently, and no incident; the mean of both, which differed by more than 2 in none."""
+ever the cause, 4: as good as any, 9: you would bet on it. A large language model was asked, which was shown what each
+rule sees, moves and why, and no incident; of the first 567 rules twice, of which it is the mean. A few that were
+plainly wrong were set by hand. It is a guess: where incidents were counted, they weigh more."""
 
 from collections.abc import Mapping
 from functools import cache
