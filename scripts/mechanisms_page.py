@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fingerprint.explain.mechanisms import phases_of, rules, themes
 from fingerprint.explain.mechanisms.graph import SERVES, Condition, Rule
-from fingerprint.explain.reference import NEEDS_RDMA, WAYS, bound, condition, enough, incidents, suspected
+from fingerprint.explain.reference import NEEDS_RDMA, bound, condition, direction, enough, incidents, suspected
 
 HEAD = """# Mechanisms
 
@@ -52,7 +52,7 @@ def about(rule: Rule) -> Iterator[str]:
 
 def lines(rule: Rule) -> Iterator[str]:
     yield f"sees {quoted(rule.sees)}"
-    yield f"moves *{', '.join(rule.moves)}*; {WAYS[rule.way]}"
+    yield f"moves *{', '.join(rule.moves)}*; {direction(rule)}"
     yield f"reaches {', '.join(phases_of(rule))}"
     yield from conditions(rule)
     yield f"suspected {suspected(rule)}"

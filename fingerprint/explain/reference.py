@@ -63,7 +63,7 @@ def of_rule(rule: Rule) -> str:
 def rows_of_rule(rule: Rule) -> Iterator[Row]:
     yield "Theme", theme_of(rule)
     yield "Sees", "\n".join(rule.sees)
-    yield "Moves", f"{', '.join(rule.moves)}; {WAYS[rule.way]}"
+    yield "Moves", f"{', '.join(rule.moves)}; {direction(rule)}"
     yield "Reaches", "\n".join(f"{phase} ({why})" for phase, why in phases_of(rule).items())
     yield "Why", rule.why
     yield "Binds", "\n".join(map(condition, rule.binds)) or "always: nothing has to be seen beside the change"
@@ -103,6 +103,11 @@ def suspected(rule: Rule) -> str:
         return "as any: nobody judged it"
     classes = ", ".join(f"{word} {getattr(judgement, name)}" for name, word in CLASSES.items())
     return f"before anything is seen, of 9: {classes}"
+
+
+def direction(rule: Rule) -> str:
+    way = f"best at {' or '.join(rule.best)}: who leaves it loses" if rule.best else WAYS[rule.way]
+    return f"{way}; mostly, for the other way is on record as well" if rule.mostly else way
 
 
 def theme_of(rule: Rule) -> str:
