@@ -25,7 +25,7 @@ from benchmarks.incidents.sampling import (
     host_samples,
     settle,
 )
-from benchmarks.incidents.surroundings import MAPPED, OF_TORCH, PROCESS, follow, load, scene_of
+from benchmarks.incidents.surroundings import MAPPED, PROCESS, follow, load, not_imported, scene_of
 from fingerprint.explain.subject import Subject
 from fingerprint.metrics import Metric
 from fingerprint.runs.effective import Effective, effective
@@ -64,7 +64,7 @@ def runs_of(incident: Incident, changes: Sequence[Changed], random: Random, *, s
         sections = scene_of(incident.machine, incident.program)
         sections[PROCESS].update(started(incident.program))
         sections[MAPPED].update(_opened(incident))
-        load(sections, packages_told(incident), OF_TORCH if incident.computes != "torch" else ())
+        load(sections, packages_told(incident), not_imported(incident.computes))
         samples = {**host_samples(sections, random), **gpu_samples(sections, random)}
         for facts in every:
             _apply(sections, samples, facts, side)

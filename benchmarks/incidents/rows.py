@@ -76,7 +76,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decisive  facts that did not change, and without which the trigger would have done nothing
     null      the trigger was innocent
     said      known messages that the worse run printed: of those alone that the source itself quotes
-    computes  with which framework, of a script that is of none of the engines
+    computes  with which framework, of a script that is of none of the engines; `nothing`: with the interpreter alone
     devices   that the program opened, on a machine without GPUs of NVIDIA; None where that is not told
     """
 
@@ -93,7 +93,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decisive: tuple[str, ...] = ()
     null: bool = False
     said: tuple[str, ...] = ()
-    computes: Literal["torch", "jax", "tensorflow", "mxnet", "onnxruntime"] = "torch"
+    computes: Literal["torch", "jax", "tensorflow", "mxnet", "onnxruntime", "nothing"] = "torch"
     devices: tuple[str, ...] | None = None
     note: str = ""
 

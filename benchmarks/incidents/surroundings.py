@@ -20,7 +20,7 @@ from probes.mapped.objects import name_of as library_of
 PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES, STORAGE = (
     Key(area, MAIN) for area in ("process", "mapped", "model", "nccl", "container", "libraries", "storage")
 )
-OF_TORCH = ("torch", "triton", "xgrammar")
+_OF_TORCH = ("torch", "triton", "xgrammar")
 _MODEL_FLAGS = ("-m", "--model", "--model-path")
 _OF_NCCL = "NCCL_"
 
@@ -55,6 +55,13 @@ def scene(machine: str, program: tuple[str, ...]) -> Sections:
     found |= {STORAGE: {name: _map({}) for name in ("models", "caches", "tuned")}}
     found |= {NCCL: {name: _map({}) for name in ("variables", "origins", "files")} | {"unknown": []}}
     return found
+
+
+def not_imported(computes: str) -> Sequence[str]:
+    """Packages of the environment with machine code that a script does without, by what it computes with."""
+    if computes == "torch":
+        return ()
+    return tuple({each.package for each in mappable() if each.package}) if computes == "nothing" else _OF_TORCH
 
 
 def load(sections: Sections, imported: Iterable[str], others: Iterable[str]) -> None:

@@ -23,9 +23,8 @@ BESIDE_GPUS: frozenset[Resource] = frozenset(("availability", "collective", "pci
 
 
 class Circumstances(NamedTuple):
-    """compared: sections of processes that were read in both runs. loaded: what either run had in memory; None
-    where nobody can say. said: what one run alone printed, of the messages
-    that are known."""
+    """compared: sections of processes that were read in both runs. loaded: what either run had in memory; None where
+    nobody can say. said: what one run alone printed, of the messages that are known."""
 
     ran: Programs = Programs()
     on: Machine = Machine()

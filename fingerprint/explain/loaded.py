@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fingerprint.explain.programs import Items
+from fingerprint.explain.stored import Items, section_of
 from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Key
 from probes.kit.paths import FactPath
@@ -21,12 +21,17 @@ _MACHINE_CODE = re.compile(
     r"nvidia-(nccl|cublas|cudnn|cusparse|cufft|cusolver|curand|nvjitlink|cuda-nvrtc)(-cu\d+)?"
 )
 """Packages that are loaded as machine code as soon as a program imports them, if it does."""
-_UPON_TORCH = re.compile(r"(pytorch-)?triton.*|torchvision|torchaudio|xformers|flash-attn|bitsandbytes|torchao")
+_UPON_TORCH = re.compile(
+    r"(pytorch-)?triton.*|torchvision|torchaudio|xformers|flash-attn|bitsandbytes|torchao|accelerate|deepspeed|peft|trl|"
+    r"sentence-transformers"
+)
 """Packages that are used with torch alone."""
+_UPON_ANY = re.compile(r"transformers|diffusers")
+_FRAMEWORKS = (_TORCH, "jaxlib", "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm")
+"""One of which the packages before are used with."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _OF_BUILDS = re.compile(r"cu\d+|cpu|gpu|rocm")
 """In names of packages, for what they were built."""
-
 _READERS: Mapping[str, str] = {
     "PYTORCH_": "torch", "TORCH_": "torch", "TORCHINDUCTOR_": "torch", "INDUCTOR_": "torch", "OPENBLAS_": "openblas",
     "GOTO_": "openblas",
@@ -76,9 +81,7 @@ def loaded(states: Iterable[Effective]) -> Loaded | None:
 def _every(state: Effective) -> Iterator[_Mapped]:
     """Of each process that is told of, with no file where nobody read what it mapped."""
     for target in {key.target for key in state.sections if key.area in ("process", "mapped")} or {MAIN}:
-        standing = state.sections.get(Key("mapped", target))
-        read = standing.blob if standing else None
-        yield msgspec.json.decode(read.body, type=_Mapped) if read else _Mapped()
+        yield section_of(state, Key("mapped", target), _Mapped) or _Mapped()
 
 
 def not_loaded(path: FactPath, found: Loaded | None) -> str:
@@ -93,8 +96,10 @@ def not_loaded(path: FactPath, found: Loaded | None) -> str:
 def _no_package(package: str, loaded: Loaded) -> str:
     if _MACHINE_CODE.fullmatch(package):
         return "" if loaded.has(package) else "no process had any of its machine code in memory"
-    is_idle = _UPON_TORCH.fullmatch(package) and not loaded.has(_TORCH)
-    return "no process had torch in memory, which it is used with" if is_idle else ""
+    if _UPON_TORCH.fullmatch(package) and not loaded.has(_TORCH):
+        return "no process had torch in memory, which it is used with"
+    is_idle = _UPON_ANY.fullmatch(package) and not any(map(loaded.has, _FRAMEWORKS))
+    return "no process had torch, JAX or TensorFlow in memory, with one of which it is used" if is_idle else ""
 
 
 def _no_reader(variable: str, loaded: frozenset[str]) -> str:

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fingerprint.explain.programs import Items
+from fingerprint.explain.stored import Items, section_of, sections_of
 from fingerprint.explain.subject import Subject
 from fingerprint.runs.effective import Effective
 from fingerprint.runs.record import Distribution
 from fingerprint.snapshot import Key
 from probes.kit.paths import parse_path
 
-_OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
+OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
 _OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorrent)")
 _OF_NVIDIA = re.compile(r"/dev/(nvidia|nvhost|nvmap|nvgpu|dxg)")
@@ -80,8 +80,7 @@ def _most(counts: Iterable[int | None]) -> int | None:
 
 
 def _section(state: Effective, area: str) -> _Read | None:
-    standing = state.sections.get(Key(area))
-    return msgspec.json.decode(standing.blob.body, type=_Read) if standing and standing.blob else None
+    return section_of(state, Key(area), _Read)
 
 
 def _gpus(state: Effective) -> int | None:
@@ -101,7 +100,7 @@ def _gpus(state: Effective) -> int | None:
 def _has_others(state: Effective) -> bool:
     """Whether a module of another maker's GPUs is loaded, or nobody knows."""
     kernel = _section(state, "kernel")
-    return kernel is None or kernel.modules.is_unknown or bool(kernel.modules.items.keys() & _OF_OTHERS)
+    return kernel is None or kernel.modules.is_unknown or bool(kernel.modules.items.keys() & OF_OTHERS)
 
 
 def _products(states: Sequence[Effective]) -> frozenset[str] | None:
@@ -145,11 +144,8 @@ class _Mapped(msgspec.Struct, frozen=True):
 
 def _opened(state: Effective) -> Iterator[list[str] | None]:
     """Of each process; None where that could not be read."""
-    decoder = msgspec.json.Decoder(_Mapped)
-    for key, standing in state.sections.items():
-        if key.area == "mapped":
-            told = decoder.decode(standing.blob.body).devices if standing.blob else None
-            yield told if isinstance(told, list) else None
+    for read in sections_of(state, "mapped", _Mapped):
+        yield read.devices if read and isinstance(read.devices, list) else None
 
 
 def _any_worked(states: Iterable[Effective]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fingerprint.explain.mechanisms.graph import Reader
+from fingerprint.explain.stored import Items, sections_of
 from fingerprint.runs.effective import Effective
 from probes.kit.paths import FactPath
 
@@ -58,8 +59,10 @@ _ELSEWHERE = (
     "--data-parallel-address",
 )
 """Beginnings of flags by which a program is told of others that it works with, or of a file that may."""
-_CLIENTS = re.compile(r"bench|benchmarks?(\..*)?|.*\.(bench_\w+|benchmarks?(\..*)?)")
-"""Verbs and modules of engines that ask a server, of whose ranks they are not told."""
+_BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|.*\.(bench_\w+|benchmarks?(\..*)?)")
+"""Verbs and modules of engines that may ask a server, of whose ranks they are not told."""
+_CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|er|ing)\b.*")
+"""The verbs, or the module, of those that do ask one: others load the model themselves."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
 _OF_INTERPRETERS = frozenset(("python", "python3"))
@@ -70,7 +73,8 @@ class Programs(NamedTuple):
     """Of either run. engines: that were recognised. compiled: names of the programs, where none is run by an
     interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. ranks:
     the most that any was divided into by its flags; None where none tells. astray: whether each ran from elsewhere
-    than the git tree that is told of it. hosts: the most that any was told of."""
+    than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client of an
+    engine."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -78,17 +82,12 @@ class Programs(NamedTuple):
     ranks: int | None = None
     astray: bool = False
     hosts: int = 1
+    asks: bool = False
 
     @property
     def scripted(self) -> bool:
         """Whether an interpreter runs something of one's own, and no engine that is known."""
         return bool(self.called) and not self.engines and not self.compiled
-
-
-class Items(msgspec.Struct, frozen=True):
-    """A map as it is stored; a gap has no items."""
-
-    items: Mapping[str, Any] = {}
 
 
 class _Program(msgspec.Struct):
@@ -106,15 +105,20 @@ class _Program(msgspec.Struct):
 
     @property
     def words(self) -> list[str]:
-        """The program's path, the module that an interpreter was told to run, and the verb of a command with verbs."""
+        """The program's path, and what it was told to be."""
+        path = self.program.get("path")
+        return [*([path] if isinstance(path, str) else ()), *self._told_to_be]
+
+    @property
+    def _told_to_be(self) -> list[str]:
+        """The module that an interpreter was told to run, and the verb of a command with verbs."""
         verbs = self.operands if isinstance(self.operands, list) else []
         module = () if self.is_compiled else self.flag(_MODULE)[:2]
-        told = (self.program.get("path"), *module, *verbs[:2])
-        return [word for word in told if isinstance(word, str)]
+        return [word for word in (*module, *verbs[:2]) if isinstance(word, str)]
 
     @property
     def called(self) -> Iterator[str]:
-        """The program's own name, the module's top package; what it was told to do is none."""
+        """Of the program's own name and the module that runs; what it was told to do is none."""
         module = () if self.is_compiled else self.flag(_MODULE)[:1]
         for name in (*(word.rpartition("/")[2] for word in self.words[:1]), *map(str, module)):
             yield from _WORDS.findall(name.lower())
@@ -151,8 +155,12 @@ class _Program(msgspec.Struct):
             return None
         if told or any(name.startswith(_ELSEWHERE) for name in items):
             return prod(map(int, told)) if told else None
-        is_client = any(map(_CLIENTS.fullmatch, self.words[1:]))
-        return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) and not is_client else None
+        may_ask = any(map(_BENCHMARKS.fullmatch, self._told_to_be))
+        return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) and not may_ask else None
+
+    @property
+    def asks(self) -> bool:
+        return bool(_CLIENTS.fullmatch(" ".join(self._told_to_be)))
 
     @property
     def hosts(self) -> int:
@@ -175,6 +183,7 @@ def programs(states: Iterable[Effective]) -> Programs:
         max((told for program in every if (told := program.ranks)), default=None),
         bool(every) and all(program.is_astray(installed) for program in every),
         max((program.hosts for program in every), default=1),
+        bool(every) and all(program.asks for program in every),
     )
 
 
@@ -193,10 +202,8 @@ class _Libraries(msgspec.Struct, frozen=True):
 
 def _installed(state: Effective) -> Iterator[str]:
     """Packages of its environments that came from an index: not from a checkout, whose code runs where it lies."""
-    for key, standing in state.sections.items():
-        if key.area == "libraries" and standing.blob is not None:
-            read = msgspec.json.decode(standing.blob.body, type=_Libraries)
-            yield from read.packages.items.keys() - read.origins.items.keys()
+    for read in filter(None, sections_of(state, "libraries", _Libraries)):
+        yield from read.packages.items.keys() - read.origins.items.keys()
 
 
 def own_by(path: FactPath, ran: Programs) -> bool:

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.loaded import not_loaded
+from fingerprint.explain.machine import OF_OTHERS
 from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.programs import SERVE, STARTS
 from probes.kit.paths import FactPath
@@ -16,7 +17,9 @@ _OF_NVIDIA = re.compile(r"(CUDA|NVIDIA|CUDNN|CUBLAS|NVSHMEM)_(?!VISIBLE_DEVICES)
 """Of variables that no software of other GPUs reads."""
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
-_OF_OTHER_GPUS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
+_IN_SWITCHES = re.compile(r"NCCL_NVLS_")
+_WITH_SUCH_SWITCHES = re.compile(r"H[128]00|H20|GH200|B[123]00|GB[123]00")
+"""GPUs whose NVSwitches reduce: from the third generation on."""
 _MADE_FOR = re.compile(r"device_name=([^,.]+)")
 """In the name of a file of tuned kernels."""
 
@@ -27,7 +30,7 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
     if path[:2] == ("kernel", "cmdline"):
         return _of_other_processors(path[-1], around)
     if path[:2] == ("kernel", "modules"):
-        is_of_others = path[2:3] and path[2] in _OF_OTHER_GPUS and around.on.gpus and around.on.products
+        is_of_others = path[2:3] and path[2] in OF_OTHERS and around.on.gpus and around.on.products
         return "the GPUs that were there are of another maker" if is_of_others else ""
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
@@ -70,6 +73,13 @@ def _of_other_gpus(file: str, around: Circumstances) -> str:
     return f"it is for GPUs called {wanted[1].replace('_', ' ')}, and these are {there}"
 
 
+def _of_other_switches(around: Circumstances) -> str:
+    products = around.on.products
+    if products is None or around.spans_hosts or any(map(_WITH_SUCH_SWITCHES.search, products)):
+        return ""
+    return f"it is for NVSwitches from Hopper's on, and the GPUs are {', '.join(sorted(products)) or 'no NVIDIA ones'}"
+
+
 def _is_one_of(product: str, wanted: str) -> bool:
     """Or an instance of it under MIG, which has a name of its own."""
     return f"{product}_".startswith(f"{wanted}_") or wanted.startswith(f"{product}_MIG_")
@@ -86,6 +96,8 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
         return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
+    if is_variable and _IN_SWITCHES.match(path[-1]) and (why := _of_other_switches(around)):
+        return why
     if is_variable and (why := not_loaded(path, around.loaded)):
         return why
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]

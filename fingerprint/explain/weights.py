@@ -44,7 +44,7 @@ ALONE = -0.2
 """What GPUs say to each other, where there is but one (it may still work with those of other hosts), or over NVLink,
 where there is none."""
 AMPLE = -0.15
-"""Of what runs out, where either run had more of it than hardly anything needs."""
+"""Of what runs out, where both runs had more of it than hardly anything needs."""
 LINKED, UNLINKED = -0.1, 0.04
 """Of what is between GPUs over PCIe, where NVLink joins them: between a GPU and an adapter it is there all the same. Of
 what is over PCIe, where no other way leads from one GPU to another."""
@@ -83,6 +83,7 @@ SELDOM = -0.1
 NAMED, NAMED_TOO = 0.06, 0.03
 """Of what moves the resource first of all, or too, that the number is named after."""
 KILLED = 128 + 9
+"""The exit status of what SIGKILL ended."""
 RARELY = -0.1
 """Of what mostly pushes such numbers the other way."""
 RAN_OUT = 0.05
@@ -102,8 +103,6 @@ PER_HALVING, TOO_LITTLE = -0.03, -0.1
 """For each factor of two by which the effect was less than the mechanism's: not all of the work waits for it."""
 SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
-
-
 _PARAMETERS = ("driver", "module", "parameters")
 _DRIVERS = ("driver/module/version", "driver/nvml/driver_version")
 
@@ -143,7 +142,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "shows": SHOWN if case.signs and not limits.evidence else 0.0,  # a limit shows in the same counters
         "quiet": QUIET if case.quiet and not case.signs and not limits.evidence else 0.0,
         "said": 0.0 if limits.evidence or case.signs else said(case.printed),
-        "alone": ALONE if is_alone(way.rules, metric, around) else 0.0,
+        "alone": ALONE if is_alone(way.rules, metric, around) or _is_of_a_client(change, way.rules, around) else 0.0,
         "against the stream": AGAINST_THE_STREAM if case.astream else 0.0,
         "ample": AMPLE if not case.printed.evidence and _is_ample(change, way.rules) else 0.0,
         "over pcie": over_pcie(way.rules, around),
@@ -292,6 +291,12 @@ def is_alone(rules: Sequence[Rule], metric: MetricChange | None, around: Circums
     return (
         (rule.between and few) or (rule.over_rdma and no_adapter) or (on.linked is False and rule.moves[0] == "nvlink")
     )
+
+
+def _is_of_a_client(change: Folded, rules: Sequence[Rule], around: Circumstances) -> bool:
+    """Whether it is about what GPUs say to each other, and of a process that asks those that have them."""
+    is_about_them = bool(rules) and (rules[0].between or rules[0].over_rdma)
+    return is_about_them and around.ran.asks and change.first.path[0] == "process"
 
 
 def _is_ample(change: Folded, rules: Sequence[Rule]) -> bool:

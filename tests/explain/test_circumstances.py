@@ -92,6 +92,18 @@ def test_more_ranks_than_gpus_are_on_several_hosts_and_then_no_gpu_is_alone(
     assert around.is_alone is alone
 
 
+@pytest.mark.parametrize(("module", "part"), [("sglang.bench_serving", ALONE), ("sglang.launch_server", None)])
+def test_what_a_client_is_told_of_talk_between_gpus_the_ranks_of_its_server_are_not(
+    module: str, part: float | None
+) -> None:
+    def ran(name: str, level: float, value: str) -> Subject:
+        task = msgspec.structs.replace(program(SCRIPT, **{NCCL: value}), flags=flags(("-m", module, "-tp", "2")).flags)
+        return subject(name, None, task, *slow(level))
+
+    (found,) = explain(ran("A", 11.0, "0"), ran("B", 15.0, "1")).suspects
+    assert found.parts.get("alone") == part
+
+
 @pytest.mark.parametrize(("given", "part"), [((), ALONE), (("-tp", "2"), None)])
 def test_one_gpu_and_another_hosts_talk_where_there_are_more_ranks(given: Sequence[str], part: float | None) -> None:
     def ran(name: str, level: float, value: str) -> Subject:

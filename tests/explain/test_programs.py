@@ -118,6 +118,30 @@ def test_an_engine_is_told_by_the_name_of_its_program_or_module_and_no_other(
     assert programs(ran(path, line)).engines == engines
 
 
+@pytest.mark.parametrize(
+    ("path", "line", "asks"),
+    [
+        (VLLM, "bench serve --model m", True),
+        (VLLM, "bench latency --model m", False),
+        (VLLM, "bench throughput --model m", False),
+        (VLLM, "serve m", False),
+        (PYTHON, "-m sglang.bench_serving", True),
+        (PYTHON, "-m sglang.bench_one_batch_server", True),
+        (PYTHON, "-m sglang.bench_one_batch", False),
+        (PYTHON, "-m sglang.bench_offline_throughput", False),
+        (PYTHON, "-m vllm.benchmarks.serve", True),
+        (PYTHON, "-m vllm.benchmarks.latency", False),
+        (PYTHON, "-m benchmarks.benchmark_serving", True),
+        (PYTHON, "-m sglang.launch_server", False),
+        (BENCH, "-m served", False),
+    ],
+)
+def test_a_benchmark_of_a_server_asks_it_and_others_load_the_model_themselves(path: str, line: str, asks: bool) -> None:
+    task = ran(path, line, compiled=path == BENCH)
+    assert programs(task).asks is asks
+    assert not programs(task, ran(VLLM, "serve m")).asks
+
+
 def test_m_names_a_model_and_no_module_where_no_interpreter_runs() -> None:
     task = ran(BENCH, "-m vllm", compiled=True)
     found = programs(task)

@@ -6,6 +6,7 @@ from fingerprint.explain import Subject, explain
 from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.machine import Machine
+from fingerprint.explain.programs import Programs
 from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import UNREAD
 from probes.gpu import Gpu, Gpus
@@ -108,6 +109,35 @@ def test_variables_of_nvidias_libraries_move_nothing_without_its_gpus(variable: 
     says = ["it is for GPUs of NVIDIA, and none was there"] if of_nvidia else []
     assert against(found(**NO_GPUS)) == says
     assert against(found(**H200)) == against(found()) == []
+
+
+@pytest.mark.parametrize(
+    ("products", "there"),
+    [
+        (("NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB"), "NVIDIA A100-SXM4-80GB"),
+        (("NVIDIA GeForce RTX 4090", "NVIDIA L40S"), "NVIDIA GeForce RTX 4090, NVIDIA L40S"),
+        (("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3"), ""),
+        (("NVIDIA H20", "NVIDIA H20"), ""),
+        (("NVIDIA B200", "NVIDIA B200"), ""),
+        (("NVIDIA GB300", "NVIDIA GB300"), ""),
+    ],
+)
+def test_switches_before_hoppers_reduce_nothing_whatever_a_variable_says(products: tuple[str, ...], there: str) -> None:
+    gpus = Gpus(gpus=Map({f"{slot}": Gpu(name=name) for slot, name in enumerate(products)}))
+    says = [f"it is for NVSwitches from Hopper's on, and the GPUs are {there}"] if there else []
+    a, b = (
+        on_host(subject(name, None, program(SCRIPT, NCCL_NVLS_ENABLE=value), *slow(level)), gpu=gpus)
+        for name, level, value in (("A", 11.0, "0"), ("B", 15.0, "1"))
+    )
+    assert against(only(a, b)) == says
+
+
+def test_of_the_gpus_of_other_hosts_nobody_knows_what_their_switches_do() -> None:
+    path, spread = parse_path("process/main/env/NCCL_NVLS_ENABLE"), Programs(hosts=2)
+    here = Machine(gpus=8, products=frozenset(("NVIDIA A100-SXM4-80GB",)))
+    assert unread_by(path, (), Circumstances(on=here))
+    assert not unread_by(path, (), Circumstances(on=here, ran=spread))
+    assert not unread_by(path, (), Circumstances(on=Machine(gpus=8)))
 
 
 @pytest.mark.parametrize(
