@@ -37,6 +37,9 @@ class Machine(NamedTuple):
     gpus: int = 0
 
 
+WITHOUT_RDMA = ("rtx4090", "rtx4090x2", "t4")
+"""Workstations, and a virtual machine: of the others' recorded hosts nobody says."""
+_NO_RDMA = {"$": "gap", "code": "absent", "detail": "no RDMA device"}
 _LAPTOP, _FOUR_SOCKETS, _ARM = (
     "i7-1370p-hybrid-linux6.1-debian12",
     "xeon-e7-4870x4-intel-idle",
@@ -77,6 +80,8 @@ def standing(name: str) -> Sections:
         found |= _with_gpus(machine.product, machine.gpus)
     around = sections_around(tuple(_boards(found[Key("gpu")])) if machine.gpus else ())
     found |= {Key(area): json.loads(msgspec.json.encode(section)) for area, section in around.items()}
+    if name in WITHOUT_RDMA:
+        found[Key("network")]["rdma"] = _NO_RDMA
     found[_PROCESS] = json.loads((DATA / "process.json").read_bytes())
     return found
 

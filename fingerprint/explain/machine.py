@@ -20,13 +20,16 @@ _OF_A_GPU = re.compile(r"/dev/(nvidia|kfd|dri/render|dxg|habana|accel|tenstorren
 _OF_NVIDIA = re.compile(r"/dev/(nvidia|nvhost|nvmap|nvgpu|dxg)")
 """Devices of NVIDIA's GPUs, of boards too on which no NVML answers for them."""
 _DRIVERS = frozenset(("nvidia", "nvgpu"))
+NO_CONTAINER = "none"
+"""As the runtime of a container is told where there is none."""
 _BUSY = re.compile(r"gpu/[^/]+/busy")
 
 
 class Machine(NamedTuple):
     """Of either run, and None where nobody can say. gpus: the most that it had. products: names of NVIDIA's. adapters:
     of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it.
-    elsewhere: whether GPUs worked, and for no process that was read."""
+    elsewhere: whether GPUs worked, and for no process that was read. contained: whether any process was in a
+    container."""
 
     gpus: int | None = None
     products: frozenset[str] | None = None
@@ -35,6 +38,7 @@ class Machine(NamedTuple):
     linked: bool | None = None
     idle: bool = False
     elsewhere: bool = False
+    contained: bool | None = None
 
 
 class _Seen(Items, frozen=True):
@@ -72,6 +76,7 @@ def machine(a: Subject, b: Subject) -> Machine:
         _is_linked(states),
         idle,
         _opened_none(states) and any(map(_BUSY.fullmatch, chain(*(state.samples for state in states)))) and not idle,
+        _contained(states),
     )
 
 
@@ -136,6 +141,17 @@ def _opened_none(states: Iterable[Effective]) -> bool:
     """Whether the devices that each process opened were read, and no GPU is among them."""
     opened = [devices for state in states for devices in _opened(state)]
     return bool(opened) and not any(devices is None or _OF_A_GPU.search(" ".join(devices)) for devices in opened)
+
+
+class _Container(msgspec.Struct, frozen=True):
+    runtime: Any = None
+
+
+def _contained(states: Iterable[Effective]) -> bool | None:
+    told = [read.runtime if read else None for state in states for read in sections_of(state, "container", _Container)]
+    if any(isinstance(runtime, str) and runtime != NO_CONTAINER for runtime in told):
+        return True
+    return False if told and all(runtime == NO_CONTAINER for runtime in told) else None
 
 
 class _Mapped(msgspec.Struct, frozen=True):

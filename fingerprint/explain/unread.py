@@ -15,6 +15,11 @@ _OF_AN_INTERPRETER = "PYTHON"
 """Of variables that an interpreter reads, and no program that none runs."""
 _OF_NVIDIA = re.compile(r"(CUDA|NVIDIA|CUDNN|CUBLAS|NVSHMEM)_(?!VISIBLE_DEVICES)")
 """Of variables that no software of other GPUs reads."""
+_WHEN_A_CONTAINER_STARTS = re.compile(
+    r"NVIDIA_(DRIVER_CAPABILITIES|REQUIRE_.*|DISABLE_REQUIRE|MIG_(CONFIG|MONITOR)_DEVICES|IMEX_CHANNELS|"
+    r"GDS|MOFED|GDRCOPY|NVSWITCH|CUDA_END_OF_LIFE)"
+)
+"""Variables that the container toolkit reads, and no program."""
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
 _IN_SWITCHES = re.compile(r"NCCL_NVLS_")
@@ -96,6 +101,8 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
         return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
+    if is_variable and around.on.contained is False and _WHEN_A_CONTAINER_STARTS.fullmatch(path[-1]):
+        return "it is read when a container starts, and no process was in one"
     if is_variable and _IN_SWITCHES.match(path[-1]) and (why := _of_other_switches(around)):
         return why
     if is_variable and (why := not_loaded(path, around.loaded)):

@@ -105,7 +105,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     way        of the value: `more helps` where a larger one means more of the resource; `either`: both are on record
     best       the values of a word with which the resource is at its best, `present` and `absent` for an item: who goes
                from one of these to another value loses
-    mostly     of way and best: the other way is on record as well, and rare
+    worst      the values with which it is at its worst, of more than can be listed
+    mostly     of way, best and worst: the other way is on record as well, and rare
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach.
                `memory use` is always reached by what moves memory
     binds      of several, one is enough; empty: always
@@ -141,6 +142,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[Resource, ...]
     way: Way = "either"
     best: tuple[str, ...] = ()
+    worst: tuple[str, ...] = ()
     mostly: bool = False
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()

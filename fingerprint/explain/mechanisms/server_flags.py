@@ -254,6 +254,8 @@ RULES: tuple[Rule, ...] = (
             " -mla -amb --kv-sharing-fast-prefill"
         ),
         moves=("kernel choice",),
+        worst=("torch_native", "eager"),
+        mostly=True,
         phases=_STEPS,
         breaks="often",
         usual=(1.05, 15.0),
