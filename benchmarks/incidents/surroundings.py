@@ -23,6 +23,8 @@ PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES, STORAGE = (
 _OF_TORCH = ("torch", "triton", "xgrammar")
 _MODEL_FLAGS = ("-m", "--model", "--model-path")
 _OF_NCCL = "NCCL_"
+_ANY = "*"
+"""In place of a program: whatever runs has this in memory."""
 
 
 class Mappable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,6 +87,9 @@ def follow(sections: Sections) -> None:
         if section is not None and library.package in packages:
             section.update(_told(library, packages[library.package].get("version", "")))
     variables = sections[PROCESS]["env"]["items"].items()
+    preloaded = dict(variables).get("LD_PRELOAD")
+    for path in preloaded.split() if isinstance(preloaded, str) else ():
+        sections[MAPPED]["libraries"]["items"].setdefault(library_of(path), _file(Mappable(path), {}))
     held = sections[NCCL]["variables"]["items"]
     held.update({name: value for name, value in variables if name.startswith(_OF_NCCL)})
 
@@ -97,7 +102,7 @@ def _mapped(program: Sequence[str], packages: Mapping[str, str]) -> Plain:
 
 def _mapped_by(program: Sequence[str], packages: Mapping[str, str]) -> Iterator[Mappable]:
     of = "python" if is_interpreted(program) else name_of(program)
-    return (each for each in mappable() if each.package in packages or of in each.programs)
+    return (each for each in mappable() if each.package in packages or {of, _ANY}.intersection(each.programs))
 
 
 def _file(library: Mappable, packages: Mapping[str, str]) -> Plain:

@@ -34,8 +34,9 @@ class Circumstances(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether there are no two GPUs that could say anything to each other, nor those of another host."""
-        return self.on.gpus is not None and self.on.gpus < 2 and not self.spans_hosts
+        """Whether there are no two GPUs that could say anything to each other, or none was asked to, nor those of
+        another host."""
+        return (self.ran.single or (self.on.gpus is not None and self.on.gpus < 2)) and not self.spans_hosts
 
     @property
     def spans_hosts(self) -> bool | None:

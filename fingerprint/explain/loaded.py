@@ -34,7 +34,8 @@ _OF_BUILDS = re.compile(r"cu\d+|cpu|gpu|rocm")
 """In names of packages, for what they were built."""
 _READERS: Mapping[str, str] = {
     "PYTORCH_": "torch", "TORCH_": "torch", "TORCHINDUCTOR_": "torch", "INDUCTOR_": "torch", "OPENBLAS_": "openblas",
-    "GOTO_": "openblas",
+    "GOTO_": "openblas", "CUDA_DISABLE_CONTROL": "vgpu", "CUDA_DEVICE_MEMORY_LIMIT": "vgpu",
+    "CUDA_DEVICE_SM_LIMIT": "vgpu", "GPU_CORE_UTILIZATION_POLICY": "vgpu",
 }  # fmt: skip
 """By the first letters of variables, what the libraries that read them have in their names. Others are linked into
 programs as well, so that no file tells of them."""

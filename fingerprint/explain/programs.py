@@ -71,8 +71,9 @@ _LEAST_NAME = 4
 
 class Programs(NamedTuple):
     """Of either run. engines: that were recognised. compiled: names of the programs, where none is run by an
-    interpreter. called: words of the names of programs and of the modules that an interpreter was told to run. ranks:
-    the most that any was divided into by its flags; None where none tells. astray: whether each ran from elsewhere
+    interpreter. called: words of the names of programs, of the folders that hold them, and of the modules that an
+    interpreter was told to run. ranks: the most that any was divided into by its flags; None where none tells. single:
+    whether each is known to be divided into none. astray: whether each ran from elsewhere
     than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client of an
     engine."""
 
@@ -80,6 +81,7 @@ class Programs(NamedTuple):
     compiled: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
     ranks: int | None = None
+    single: bool = False
     astray: bool = False
     hosts: int = 1
     asks: bool = False
@@ -118,9 +120,10 @@ class _Program(msgspec.Struct):
 
     @property
     def called(self) -> Iterator[str]:
-        """Of the program's own name and the module that runs; what it was told to do is none."""
+        """Of the program's own name, its folder's, and the module that runs; what it was told to do is none."""
         module = () if self.is_compiled else self.flag(_MODULE)[:1]
-        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), *map(str, module)):
+        path = self.program.get("path")
+        for name in (*(path.split("/")[-2:] if isinstance(path, str) else ()), *map(str, module)):
             yield from _WORDS.findall(name.lower())
 
     @property
@@ -181,6 +184,7 @@ def programs(states: Iterable[Effective]) -> Programs:
         frozenset() if names & _HANDS_ON else names,
         frozenset(word for program in every for word in program.called),
         max((told for program in every if (told := program.ranks)), default=None),
+        bool(every) and all(program.ranks == 1 for program in every),
         bool(every) and all(program.is_astray(installed) for program in every),
         max((program.hosts for program in every), default=1),
         bool(every) and all(program.asks for program in every),
@@ -207,12 +211,15 @@ def _installed(state: Effective) -> Iterator[str]:
 
 
 def own_by(path: FactPath, ran: Programs) -> bool:
-    """Whether it is the program's own: a flag of its command line, or a variable that bears its name."""
+    """Whether it is the program's own: a flag of its command line, or a variable that bears its name, or how that
+    begins."""
     if path[0] != "process" or path[-2:-1] not in (("env",), ("flags",)):
         return path[0] == "process" and path[-1] == "operands"
     name = path[-1].partition("_")[0].lower()
     names = {*ran.engines, *ran.called} - _OF_INTERPRETERS
-    return path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names
+    if path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names:
+        return True
+    return len(name) >= _LEAST_NAME and any(word.startswith(name) for word in names)
 
 
 def is_own_code(path: FactPath, ran: Programs) -> bool:

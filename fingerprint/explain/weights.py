@@ -20,6 +20,7 @@ from fingerprint.explain.said import UNSAID, Shown
 from fingerprint.explain.stream import release
 from fingerprint.explain.unread import unread_by
 from probes.kit.facts import Gap, Redacted
+from probes.kit.parse import cpu_list
 from probes.kit.paths import FactPath
 
 MOST = 25  # confirmed incidents of one kind of state, of 303: a sample of incidents makes a weak prior
@@ -53,6 +54,8 @@ ONE_VERSION = 0.05
 """Of files that are others under the same version: no upgrade does that, somebody did."""
 PATCH = -0.06
 """Of a driver or kernel of the same branch: what breaks or moves much comes with another one."""
+AS_MANY = -0.06
+"""Of CPUs that are others, and as many: the work still has what it had, and may be farther from its memory."""
 NEWER_IS_WORSE, NEWER_IS_BETTER = 0.03, -0.05
 """Of a package whose later release the worse run has, or the better one: of 31 confirmed incidents of such upgrades 26
 were for the worse."""
@@ -108,6 +111,7 @@ PER_HALVING, TOO_LITTLE = -0.03, -0.1
 SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 _PARAMETERS = ("driver", "module", "parameters")
+_CPU_LISTS = (("affinity",), ("cpuset_cpus",))
 _BRANCHES: Mapping[str, int] = {
     "driver/module/version": 1, "driver/nvml/driver_version": 1, "driver/nvml/cuda_version": 1, "kernel/release": 2,
 }  # fmt: skip
@@ -137,7 +141,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
     ways = (way, *case.brings)
     every = {
         "prior": UNHEARD_OF + PRIOR * max(prior(one.rules) for one in ways),
-        "judged": max(suspected(one.rules, metric, is_idle=bool(limits.against)) for one in ways),
+        "judged": max(_suspected(case, one.rules, metric, around) for one in ways),
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
         "rarely": RARELY if way.rarely else 0.0,
@@ -157,6 +161,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "set for": 0.0 if way.agrees is not None else set_for(change, metric),
         "own": own(change.first.path, around.ran),
         "patch": PATCH if _is_patch(change) else 0.0,
+        "as many": AS_MANY if _are_as_many(change) else 0.0,
         "newer": 0.0 if case.astream else newer(change, metric),
         "scripts": SCRIPTS if around.ran.scripted and is_called_in_steps(way.rules, metric) else 0.0,
         "idle": IDLE if around.on.idle and needs_a_gpu(way.rules) else 0.0,
@@ -198,6 +203,14 @@ def suspected(rules: Sequence[Rule], metric: MetricChange | None, *, is_idle: bo
     beside_counts = UNCOUNTED / (UNCOUNTED + on_record(rules[0]).confirmed)
     above = judged(rules[0], phases) - AS_ANY
     return JUDGED * beside_counts * (min(0, above) if is_idle else above) / SURE
+
+
+def _suspected(case: Case, rules: Sequence[Rule], metric: MetricChange | None, around: Circumstances) -> float:
+    """Of what bears the name of a program that nobody knows, no rule can say that it is suspected less than any."""
+    by_rule = suspected(rules, metric, is_idle=bool(case.limits.against))
+    path = case.change.first.path
+    bears_its_name = not around.ran.engines and path[-2:-1] != ("flags",) and own(path, around.ran)
+    return max(0.0, by_rule) if bears_its_name else by_rule
 
 
 def on_record(rule: Rule) -> Rule:
@@ -337,6 +350,12 @@ def _is_patch(change: Folded) -> bool:
     told = _BRANCHES.get(change.text)
     sides = (change.first.before, change.first.after)
     return told is not None and len({release(side)[:told] for side in sides}) == 1 and all(map(release, sides))
+
+
+def _are_as_many(change: Folded) -> bool:
+    names, sides = change.first.names, (change.first.before, change.first.after)
+    lists = [cpu_list(side) for side in sides if isinstance(side, str)] if names[-1:] in _CPU_LISTS else []
+    return len(lists) == 2 and len(lists[0]) == len(lists[1])
 
 
 def newer(change: Folded, metric: MetricChange | None) -> float:

@@ -164,7 +164,6 @@ class Kernel(Section):
     modules: Seen[Map[Module]] = config(
         "A driver that is loaded or not: peer memory, GPU-direct storage, a profiler's",
         "/proc/modules and /sys/module",
-        follows=("kernel/release",),
     )
 
 

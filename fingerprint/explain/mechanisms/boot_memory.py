@@ -134,6 +134,24 @@ RULES: tuple[Rule, ...] = (
         sources=("https://docs.kernel.org/admin-guide/mm/zswap.html",),
     ),
     Rule(
+        name="boot-kexec-handover",
+        sees=booted("kho kho_scratch"),
+        moves=("host memory", "network", "availability"),
+        breaks="often",
+        beside=("kernel/release", "memory/total"),
+        told_by=("register-memory-failed",),
+        why="A kernel that can hand memory over to the next one sets regions aside in which pages may lie only as long "
+        "as they can be moved. What is pinned for long, as for RDMA, has to leave them first, and where CUDA holds most "
+        "of a machine's memory a registration may find no other place and fail.",
+        confirm="grep -i cma /proc/meminfo in both boots; kho=off for one boot, then the same registrations",
+        confirmed=2,
+        sources=(
+            "https://docs.kernel.org/core-api/kho/concepts.html",
+            "https://github.com/NVIDIA/NV-Kernels/pull/591",
+            "https://github.com/MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark/issues/259",
+        ),
+    ),
+    Rule(
         name="boot-memory",
         sees=booted("slub_* slab_* memory_hotplug* memhp* memtest balloon* page_reporting* page_alloc*"),
         moves=("host memory", "cpu time", "host memory bandwidth"),
