@@ -74,7 +74,7 @@ LOST = 1.0
 ABOUT = 0.03
 """Of what is about the very phase that the number is about, and few others."""
 NARROW = 3
-AGAINST_THE_STREAM = 0.08
+AGAINST_THE_STREAM = 0.11
 """Of a package that went back where the others went forward: 3 % of packages do."""
 SET_FOR, SET_AGAINST = 0.04, -0.04
 """Of what somebody set in one run alone, and left as it comes in the other: of 15 confirmed incidents of such settings
