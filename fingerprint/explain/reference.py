@@ -107,6 +107,7 @@ def suspected(rule: Rule) -> str:
 
 def direction(rule: Rule) -> str:
     way = f"best at {' or '.join(rule.best)}: who leaves it loses" if rule.best else WAYS[rule.way]
+    way = f"worst at {' or '.join(rule.worst)}: who goes there loses" if rule.worst else way
     return f"{way}; mostly, for the other way is on record as well" if rule.mostly else way
 
 
