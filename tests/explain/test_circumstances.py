@@ -64,9 +64,40 @@ def suspect(path: str, variable: str, slots: Sequence[str] = ()) -> Suspect:
 @pytest.mark.parametrize(("slots", "part"), [(("17",), ALONE), (("17", "2a"), None), ((), None)])
 def test_what_gpus_say_to_each_other_counts_less_where_one_was_seen(slots: Sequence[str], part: float | None) -> None:
     """Of none it is not known how many there are."""
-    found = suspect(SERVER, NCCL, slots)
+    found = suspect(SCRIPT, NCCL, slots)
     assert found.parts.get("alone") == part
     assert found.likelihood == "possible"
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "part"),
+    [
+        (SERVER, (), ALONE),
+        (SERVER, ("-tp", "2"), None),
+        (SERVER, ("--config", "served.yaml"), None),
+        (SCRIPT, (), None),
+    ],
+)
+def test_of_two_gpus_an_engine_uses_one_unless_it_was_told_of_more(
+    path: str, given: Sequence[str], part: float | None
+) -> None:
+    two = {f"gpu/{slot}/busy": Distribution(100, 1.0, (1.0,) * 7) for slot in ("17", "2a")}
+
+    def ran(name: str, level: float, value: str) -> Subject:
+        task = msgspec.structs.replace(program(path, **{NCCL: value}), flags=flags(given).flags)
+        return subject(name, None, task, *slow(level), samples=two)
+
+    (found,) = explain(ran("A", 11.0, "0"), ran("B", 15.0, "1")).suspects
+    assert found.parts.get("alone") == part
+
+
+@pytest.mark.parametrize(("beside", "alone"), [(SERVER, True), (SCRIPT, False)])
+def test_a_second_program_whose_ranks_nobody_knows_may_use_the_other_gpus(beside: str, alone: bool) -> None:
+    two = {f"gpu/{slot}/busy": Distribution(100, 1.0, (1.0,) * 7) for slot in ("17", "2a")}
+    read = Recorded(at=START, area="process", target="worker", reading=reading_of(program(beside)))
+    a, b = (subject(name, None, program(SERVER), *records, samples=two) for name, *records in (("A",), ("B", read)))
+    assert circumstances(a, b).on.gpus == 2
+    assert circumstances(a, b).is_alone is alone
 
 
 @pytest.mark.parametrize(

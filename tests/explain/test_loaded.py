@@ -25,6 +25,7 @@ NUMPY = {"libopenblas64": "pip numpy", "libc": "deb libc6"}
 TORCH = {"libtorch_cpu": "pip torch", "libc": "deb libc6"}
 SYSTEM = {"libc": "deb libc6"}
 TENSORFLOW = {"libtensorflow_framework": "pip tensorflow", "libc": "deb libc6"}
+HAMI = {"libvgpu": "", "libc": "deb libc6"}
 NO_CODE, NO_TORCH, NO_FRAMEWORK = (
     "no process had any of its machine code in memory",
     "no process had torch in memory, which it is used with",
@@ -160,6 +161,16 @@ def test_what_was_loaded_is_told_by_owner_and_by_name_without_version(owner: See
         ("OPENBLAS_NUM_THREADS", NUMPY, ""),
         ("OMP_NUM_THREADS", SYSTEM, ""),
         ("MKL_NUM_THREADS", SYSTEM, ""),
+        ("CUDA_DISABLE_CONTROL", SYSTEM, "vgpu"),
+        ("CUDA_DEVICE_MEMORY_LIMIT", TORCH, "vgpu"),
+        ("CUDA_DEVICE_MEMORY_LIMIT_0", TORCH, "vgpu"),
+        ("CUDA_DEVICE_SM_LIMIT", TORCH, "vgpu"),
+        ("GPU_CORE_UTILIZATION_POLICY", TORCH, "vgpu"),
+        ("CUDA_DISABLE_CONTROL", HAMI, ""),
+        ("CUDA_DEVICE_MEMORY_LIMIT", HAMI, ""),
+        ("CUDA_DEVICE_SM_LIMIT", HAMI, ""),
+        ("GPU_CORE_UTILIZATION_POLICY", HAMI, ""),
+        ("CUDA_LAUNCH_BLOCKING", SYSTEM, ""),
     ],
 )
 def test_a_variable_whose_library_no_process_had_in_memory_moved_nothing(

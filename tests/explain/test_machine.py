@@ -9,6 +9,9 @@ from fingerprint.explain.circumstances import circumstances
 from fingerprint.explain.machine import Machine
 from fingerprint.runs.effective import Samples
 from fingerprint.runs.record import Distribution, Growth
+from fingerprint.runs.record import Process as Recorded
+from fingerprint.snapshot import Reading
+from probes.container.sections import Container
 from probes.cpu import Cpu
 from probes.cpu.processor import Processor
 from probes.gpu import Gpu, Gpus
@@ -20,7 +23,7 @@ from probes.network import Network
 from probes.network.rdma import Device
 from probes.pcie.sections import Gpu as OnBus
 from probes.pcie.sections import Pcie
-from tests.explain.subjects import on_host, reading, subject
+from tests.explain.subjects import START, on_host, reading, subject
 
 H200, A100 = "NVIDIA H200", "NVIDIA A100"
 BUSY, IDLE = (Distribution(100, share, (share,) * 7) for share in (0.9, 0.0))
@@ -148,3 +151,33 @@ def test_without_any_gpu_none_had_a_part_in_it_unless_nobody_saw_what_was_opened
     assert found(on_host(opened_none, **none)).idle
     assert not found(on_host(subject("A", samples={}), **none)).idle
     assert not found(opened_none).idle, "nobody knows how many there are"
+
+
+DENIED = Gap("denied", "of another user")
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "contained"),
+    [
+        (("none", "none"), False),
+        (("none", "docker"), True),
+        (("docker", "docker"), True),
+        (("unknown", "none"), True),
+        (("none", DENIED), None),
+        ((DENIED, DENIED), None),
+        (("docker", DENIED), True),
+    ],
+)
+def test_a_process_was_in_a_container_where_any_was_and_in_none_where_each_is_known_to_be_outside(
+    runtimes: Sequence[Seen[str]], contained: bool | None
+) -> None:
+    ran = [subject("A", None, None, reading("container", Container(runtime=one))) for one in runtimes]
+    assert found(*ran).contained is contained
+    workers = [reading("container", Container(runtime=one), target) for one, target in zip(runtimes, "xy", strict=True)]
+    assert found(subject("A", None, None, *workers)).contained is contained
+
+
+def test_where_no_container_was_read_nobody_knows_whether_there_is_one() -> None:
+    lost = Recorded(at=START, area="container", target="main", reading=Reading("timed_out"))
+    assert found(host()).contained is None
+    assert found(subject("A", None, None, lost)).contained is None

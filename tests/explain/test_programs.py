@@ -74,6 +74,23 @@ def test_an_engine_that_was_told_of_no_ranks_has_one_unless_it_was_told_of_other
 
 
 @pytest.mark.parametrize(
+    ("tasks", "single"),
+    [
+        ((ran(VLLM, "serve m"),), True),
+        ((ran(TORCHRUN, "--nproc-per-node 1 train.py"),), True),
+        ((ran(VLLM, "serve m"), ran(PYTHON, "-m sglang.launch_server")), True),
+        ((ran(VLLM, "serve m -tp 2"),), False),
+        ((ran(VLLM, "serve m"), ran(VLLM, "serve m -tp 2")), False),
+        ((ran(VLLM, "serve m"), ran("/home/u/train.py")), False),
+        ((ran("/home/u/train.py"),), False),
+        ((ran(SERVER, compiled=True),), False),
+    ],
+)
+def test_a_single_rank_is_what_every_program_is_known_to_have(tasks: Sequence[Process], single: bool) -> None:
+    assert programs(*tasks).single is single
+
+
+@pytest.mark.parametrize(
     ("line", "hosts"),
     [
         ("", 1),
@@ -145,8 +162,22 @@ def test_a_benchmark_of_a_server_asks_it_and_others_load_the_model_themselves(pa
 def test_m_names_a_model_and_no_module_where_no_interpreter_runs() -> None:
     task = ran(BENCH, "-m vllm", compiled=True)
     found = programs(task)
-    assert (found.engines, found.compiled, found.called) == ({"llama.cpp"}, {"llama-bench"}, {"llama", "bench"})
+    assert (found.engines, found.compiled, found.called) == ({"llama.cpp"}, {"llama-bench"}, {"llama", "bench", "opt"})
     assert programs(ran(PYTHON, "-m vllm")).engines == {"vllm"}
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "called"),
+    [
+        ("/srv/colibri/glm", "", {"colibri", "glm"}),
+        ("/srv/my_engines/llm-2/run.py", "", {"llm", "2", "run", "py"}),
+        (PYTHON, "-m colibri.serve", {"bin", "python3", "colibri", "serve"}),
+        ("alone", "", {"alone"}),
+    ],
+)
+def test_a_program_is_called_as_its_file_its_folder_and_its_module_are(path: str, line: str, called: set[str]) -> None:
+    """The folders above that are of whoever made the machine."""
+    assert programs(ran(path, line)).called == called
 
 
 @pytest.mark.parametrize(
@@ -187,9 +218,20 @@ def suspects(*tasks: Process) -> Sequence[Suspect]:
         (SERVER, "GGML_ANYTHING", OWN),
         (CAFFE, "CAFFE_ANYTHING", OWN),
         ("/usr/bin/python", "PYTHON_ANYTHING", None),
+        ("/opt/python/train", "PYTHON_ANYTHING", None),
+        ("/srv/colibri/glm", "COLIBRI_ANYTHING", OWN),
+        ("/srv/colibri/glm", "COLI_NUMA", OWN),
+        ("/srv/colibri/glm", "COL_NUMA", None),
+        ("/srv/colibri/glm", "GLM_X", OWN),
+        ("/srv/colibri/glmx", "GLM_X", None),
+        ("/srv/glmx/colibri", "GLM_X", None),
+        ("/srv/colibri/glm", "LIBRI_X", None),
+        ("/srv/colibri/glm", "COLIBRIS_X", None),
+        ("/srv/colibri/build/glm", "COLI_NUMA", None),
     ],
 )
 def test_a_variable_that_bears_the_programs_name_is_its_own(path: str, variable: str, part: float | None) -> None:
+    """Or its folder's, or how either begins; three letters begin too much."""
     compiled = path in (SERVER, CAFFE)
     (found,) = suspects(*(ran(path, compiled=compiled, env={variable: value}) for value in "01"))
     assert (found.facts, found.parts.get("own")) == ((f"process/main/env/{variable}",), part)

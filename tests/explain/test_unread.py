@@ -9,14 +9,16 @@ from fingerprint.explain.machine import Machine
 from fingerprint.explain.programs import Programs
 from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import UNREAD
+from probes.container.sections import Container
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
-from probes.kit.facts import Map, Section
+from probes.kit.facts import Gap, Map, Section, Seen
 from probes.kit.paths import parse_path
 from probes.storage.sections import Storage, Tuned
 from tests.explain.subjects import on_host, reading, subject
 from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, program, slow
+from tests.runs.recorded import measured
 
 NO_GPUS = {"gpu": Gpus(gpus=Map({})), "kernel": Kernel(modules=Map({}))}
 H200, H200_NVL = ({"gpu": Gpus(gpus=Map({"17": Gpu(name=name)}))} for name in ("NVIDIA H200", "NVIDIA H200 NVL"))
@@ -138,6 +140,54 @@ def test_of_the_gpus_of_other_hosts_nobody_knows_what_their_switches_do() -> Non
     assert unread_by(path, (), Circumstances(on=here))
     assert not unread_by(path, (), Circumstances(on=here, ran=spread))
     assert not unread_by(path, (), Circumstances(on=Machine(gpus=8)))
+
+
+@pytest.mark.parametrize(
+    ("variable", "runtime", "moved"),
+    [
+        ("NVIDIA_DRIVER_CAPABILITIES", "none", False),
+        ("NVIDIA_REQUIRE_CUDA", "none", False),
+        ("NVIDIA_REQUIRE_ANYTHING", "none", False),
+        ("NVIDIA_DISABLE_REQUIRE", "none", False),
+        ("NVIDIA_IMEX_CHANNELS", "none", False),
+        ("NVIDIA_GDS", "none", False),
+        ("NVIDIA_DRIVER_CAPABILITIES", "docker", True),
+        ("NVIDIA_REQUIRE_CUDA", "unknown", True),
+        ("NVIDIA_DRIVER_CAPABILITIES", Gap("denied", "of another user"), True),
+        ("NVIDIA_REQUIRE_CUDA", None, True),
+        ("NVIDIA_VISIBLE_DEVICES", "none", True),
+        ("NVIDIA_TF32_OVERRIDE", "none", True),
+        ("NVIDIA_GDS_ANYTHING", "none", True),
+    ],
+)
+def test_what_is_read_when_a_container_starts_moved_nothing_outside_of_one(
+    variable: str, runtime: Seen[str] | None, moved: bool
+) -> None:
+    """Which devices are visible other programs read as well, and CUDA the rest."""
+    read = () if runtime is None else (reading("container", Container(runtime=runtime)),)
+    ran = (("A", 11.0, "0"), ("B", 15.0, "1"))
+    a, b = (
+        subject(name, None, program(SCRIPT, **{variable: value}), measured("wall_time", level), *read)
+        for name, level, value in ran
+    )
+    says = [] if moved else ["it is read when a container starts, and no process was in one"]
+    assert against(only(a, b)) == says
+
+
+def test_one_run_in_a_container_is_enough_for_what_its_start_reads() -> None:
+    ran = (("A", 11.0, "0", "none"), ("B", 15.0, "1", "docker"))
+    a, b = (
+        subject(
+            name,
+            None,
+            program(SCRIPT, NVIDIA_DRIVER_CAPABILITIES=value),
+            measured("wall_time", level),
+            reading("container", Container(runtime=runtime)),
+        )
+        for name, level, value, runtime in ran
+    )
+    every = {one.facts[0]: one for one in explain(a, b).suspects}
+    assert against(every["process/main/env/NVIDIA_DRIVER_CAPABILITIES"]) == []
 
 
 @pytest.mark.parametrize(

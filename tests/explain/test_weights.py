@@ -8,21 +8,25 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fingerprint.explain import explain
+from fingerprint.diff.compare import compare
+from fingerprint.explain import Subject, explain
 from fingerprint.explain.circumstances import UNKNOWN, Circumstances
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.judged import AS_ANY, SURE, judged
 from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms import rule as graph_rule
+from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.programs import Programs
 from fingerprint.explain.weights import (
     ABOUT_AS_FAR,
     AMPLE,
+    AS_MANY,
     JUDGED,
     LINKED,
     NAMED,
     ONE_VERSION,
+    OWN_CODE,
     PATCH,
     PER_HALVING,
     RAN_OUT,
@@ -30,6 +34,7 @@ from fingerprint.explain.weights import (
     TOO_FAR,
     TOO_LITTLE,
     UNLINKED,
+    _are_as_many,
     is_alone,
     over_pcie,
     size,
@@ -40,14 +45,17 @@ from fingerprint.runs.record import BOTH_STREAMS, AnyRecord, Measured, Said
 from fingerprint.runs.record import Process as Recorded
 from fingerprint.said.heard import Heard
 from fingerprint.snapshot import reading_of
+from probes.cpu import Cpu
 from probes.driver import Driver
 from probes.driver.answers import Answers
 from probes.driver.module import Module
-from probes.kit.facts import Map
+from probes.kit.facts import Gap, Map, Seen
+from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Modified, Package
+from probes.mapped.sections import Library, Mapped
 from probes.process import Process
-from probes.process.sections import Cgroup
-from tests.explain.subjects import START, subject
+from probes.process.sections import Cgroup, Program
+from tests.explain.subjects import START, reading, subject
 from tests.report.cases import metric
 
 
@@ -175,6 +183,56 @@ def test_a_judgement_counts_the_less_the_more_incidents_were_counted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "fact", "bears_its_name"),
+    [
+        ("/opt/caffe", "env/CAFFE_ANYTHING", True),
+        ("/srv/colibri/glm", "env/COLI_NUMA", True),
+        ("/opt/caffe", "env/OTHER_ANYTHING", False),
+        ("/opt/caffe", "flags/--api-key", False),
+        ("/opt/venv/bin/vllm", "env/VLLM_ANYTHING", False),
+        ("/opt/llama-server", "env/LLAMA_ANYTHING", False),
+    ],
+)
+def test_what_bears_the_name_of_a_program_that_nobody_knows_is_never_suspected_less_than_any(
+    path: str, fact: str, bears_its_name: bool
+) -> None:
+    """Of a flag and of an engine's variables the rules know."""
+    kind, name = fact.split("/")
+    told: list[Any] = [Map({name: value if kind == "env" else (value,)}) for value in "01"]
+    a, b = (replace(Process(program=Program(path=path)), **{kind: one}) for one in told)
+    found = only(a, b, *SLOWER)
+    by_rule = suspected(rules_of(parse_path(found.facts[0])), metric("decode_ms", "worse", 11, 15, unit="ms"))
+    assert by_rule < 0
+    assert found.parts.get("judged", 0) == (0 if bears_its_name else pytest.approx(by_rule, abs=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("path", "library", "bears_its_name"),
+    [("/opt/caffe", "libcaffe-nv", True), ("/opt/caffe", "libstdc++", False), ("/opt/venv/bin/vllm", "libvllm", False)],
+)
+def test_so_is_a_library_in_memory_that_does(path: str, library: str, bears_its_name: bool) -> None:
+    def read(name: str, build: str, levels: Sequence[AnyRecord]) -> Subject:
+        held = Mapped(libraries=Map({library: Library(build_id=build)}))
+        return subject(name, None, Process(program=Program(path=path)), *levels, reading("mapped", held))
+
+    (found,) = explain(read("A", "1f", SLOWER[0]), read("B", "2e", SLOWER[1])).suspects
+    assert ("judged" not in found.parts) is bears_its_name
+    assert found.parts.get("judged", 0) <= 0
+
+
+def test_what_is_suspected_more_than_any_stays_so_whatever_name_it_bears() -> None:
+    """A package of the framework that ran."""
+
+    def read(name: str, version: str, levels: Sequence[AnyRecord]) -> Subject:
+        found = Libraries(packages=Map({"caffe": Package(version=version)}))
+        return subject(name, None, Process(program=Program(path="/opt/caffe")), *levels, reading("libraries", found))
+
+    (found,) = explain(read("A", "1.0", SLOWER[0]), read("B", "1.1", SLOWER[1])).suspects
+    assert found.parts["own"] == OWN_CODE
+    assert found.parts["judged"] > 0
+
+
 # What speaks against it by what it is.
 
 
@@ -192,6 +250,43 @@ def test_of_what_runs_out_more_than_hardly_anything_needs_is_ample(
     )
     found = only(a, b, [ended(1), printed], [ended(0), silent])
     assert found.parts.get("ample") == part
+
+
+CPUS = [lambda told: Process(affinity=told), lambda told: Process(cgroup=Cgroup(cpuset_cpus=told))]
+UNREADABLE: Seen[str] = Gap("denied", "of another user")
+
+
+@pytest.mark.parametrize("read", CPUS)
+@pytest.mark.parametrize(
+    ("before", "after", "part"),
+    [
+        ("0-3", "8-11", AS_MANY),
+        ("0-3", "0,2,4-5", AS_MANY),
+        ("0-3", "0-7", None),
+        ("0-3,8", "0-3", None),
+    ],
+)
+def test_other_cpus_count_less_where_they_are_as_many(
+    read: Callable[[Seen[str]], Process], before: str, after: str, part: float | None
+) -> None:
+    assert only(read(before), read(after), *SLOWER).parts.get("as many") == part
+
+
+@pytest.mark.parametrize("read", CPUS)
+def test_of_cpus_that_one_run_could_not_read_nobody_says_how_many_they_are(
+    read: Callable[[Seen[str]], Process],
+) -> None:
+    known, dark = (subject("A", None, read(cpus)).state for cpus in ("0-3", UNREADABLE))
+    for before, after in ((known, dark), (dark, known)):
+        (folded,) = compare(before, after).changes
+        assert not _are_as_many(folded)
+
+
+def test_of_the_cpus_of_a_host_others_that_are_as_many_are_not_the_same_to_everyone() -> None:
+    sides = zip("AB", ("0-3", "4-7"), SLOWER, strict=True)
+    a, b = (subject(name, Cpu(online=cpus), None, *its, area="cpu") for name, cpus, its in sides)
+    (found,) = explain(a, b).suspects
+    assert (found.facts, found.parts.get("as many")) == (("cpu/online",), None)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +317,29 @@ def test_what_goes_by_an_adapter_of_rdma_moves_nothing_where_none_is_there_or_as
     assert is_alone([rule(over_rdma=True)], None, around) is alone
     assert not is_alone([rule()], None, around)
     assert not is_alone([], None, around)
+
+
+@pytest.mark.parametrize(
+    ("engines", "hosts", "alone"),
+    [(("llama.cpp",), 1, True), (("llama.cpp",), 2, False), (("vllm",), 1, False), (("llama.cpp", "vllm"), 1, False)],
+)
+def test_a_model_that_is_split_by_layer_goes_by_no_adapter_of_rdma_unless_it_is_on_several_hosts(
+    engines: Sequence[Reader], hosts: int, alone: bool
+) -> None:
+    ran = Programs(engines=frozenset(engines), hosts=hosts)
+    around = Circumstances(ran=ran, on=Machine(gpus=8, adapters=2))
+    assert is_alone([rule(over_rdma=True)], None, around) is alone
+    assert not is_alone([rule(between=True)], None, around), "by layer they talk all the same"
+
+
+@pytest.mark.parametrize(("single", "hosts", "alone"), [(True, 1, True), (False, 1, False), (True, 2, False)])
+def test_of_several_gpus_a_program_of_one_rank_asks_none_to_say_anything_to_another(
+    single: bool, hosts: int, alone: bool
+) -> None:
+    around = Circumstances(ran=Programs(ranks=1, single=single, hosts=hosts), on=Machine(gpus=8, adapters=2))
+    assert around.is_alone is alone
+    assert is_alone([rule(between=True)], None, around) is alone
+    assert not is_alone([rule()], None, around)
 
 
 @pytest.mark.parametrize(

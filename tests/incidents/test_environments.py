@@ -2,22 +2,37 @@
 
 from collections import Counter
 from random import Random
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 
 from benchmarks.incidents.environments import REBUILT, UPGRADE, bumps, environments, packages_of, packages_told, pairs
+from benchmarks.incidents.machines import WITHOUT_RDMA
 from benchmarks.incidents.pairs import Changed, runs_of
 from benchmarks.incidents.rows import CATEGORIES, Incident, incidents
 from benchmarks.incidents.scores import Answer, ranks
-from benchmarks.incidents.surroundings import LIBRARIES, MAPPED, MODEL, follow, mappable, scene, scene_of
+from benchmarks.incidents.surroundings import (
+    LIBRARIES,
+    MAPPED,
+    MODEL,
+    PROCESS,
+    follow,
+    load,
+    mappable,
+    not_imported,
+    scene,
+    scene_of,
+)
 from fingerprint.diff.compare import compare
+from fingerprint.explain.machine import machine
 from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.packages import RULES
 from probes.kit.paths import FactPath
 from probes.mapped.objects import name_of
 
 VLLM = ("/opt/venv/bin/python3", "/opt/venv/bin/vllm", "serve", "/models/m")
+LLAMA = ("/usr/local/bin/llama-server", "-m", "/models/m.gguf")
 OF_VERSIONS = [row for row in incidents() if packages_told(row)]
 
 
@@ -73,6 +88,57 @@ def test_what_is_mapped_is_of_the_packages_that_are_there() -> None:
     assert "libggml-cuda" not in libraries
     assert "libnccl" not in scene("cpu", VLLM)[MAPPED]["libraries"]["items"]
     assert all(bool(each.package) != bool(each.programs) for each in mappable())
+
+
+@pytest.mark.parametrize("argv", [VLLM, ("/usr/bin/python3", "train.py"), LLAMA, ("/usr/bin/wrk", "http://h")])
+def test_whatever_runs_has_libc_in_memory(argv: tuple[str, ...]) -> None:
+    assert scene("cpu", argv)[MAPPED]["libraries"]["items"]["libc"]["path"].endswith("/libc.so.6")
+
+
+@pytest.mark.parametrize("argv", [VLLM, LLAMA])
+def test_what_is_preloaded_is_in_memory_beside_what_is_mapped(argv: tuple[str, ...]) -> None:
+    sections = scene_of("h100x8", argv)
+    before = sections[MAPPED]["libraries"]["items"].copy()
+    named = "/usr/lib/libjemalloc.so.2 /usr/lib/libc.so.6 /opt/hami/libvgpu.so"
+    sections[PROCESS]["env"]["items"]["LD_PRELOAD"] = named
+    follow(sections)
+    after = sections[MAPPED]["libraries"]["items"]
+    assert after.keys() - before.keys() == {"libjemalloc", "libvgpu"}
+    assert after["libvgpu"]["path"] == "/opt/hami/libvgpu.so"
+    assert after["libc"]["path"] == before["libc"]["path"], "what was mapped already stays the file that it was"
+
+
+@pytest.mark.parametrize("value", [None, {"$": "redacted"}, ""])
+def test_what_is_preloaded_by_a_name_that_nobody_tells_is_not_known(value: object) -> None:
+    sections = scene_of("h100x8", VLLM)
+    before = set(sections[MAPPED]["libraries"]["items"])
+    if value is not None:
+        sections[PROCESS]["env"]["items"]["LD_PRELOAD"] = value
+    follow(sections)
+    assert set(sections[MAPPED]["libraries"]["items"]) == before
+
+
+@pytest.mark.parametrize(
+    ("computes", "there", "absent"),
+    [
+        ("torch", {"libtorch_cuda", "libtriton", "libscipy_openblas64_", "libc"}, set()),
+        ("jax", {"libscipy_openblas64_", "libc"}, {"libtorch_cuda", "libtriton"}),
+        ("nothing", {"libc"}, {"libtorch_cuda", "libtriton", "libscipy_openblas64_", "libcublas"}),
+    ],
+)
+def test_what_a_script_computes_with_is_in_memory_and_nothing_else_of_its_environment(
+    computes: Literal["torch", "jax", "nothing"], there: set[str], absent: set[str]
+) -> None:
+    sections = scene_of("h100x8", ("/usr/bin/python3", "train.py"))
+    load(sections, (), not_imported(computes))
+    mapped = {*sections[MAPPED]["libraries"]["items"]}
+    assert (there - mapped, absent & mapped) == (set(), set())
+
+
+@pytest.mark.parametrize(("name", "adapters"), [*((name, 0) for name in WITHOUT_RDMA), ("h100x8", 4)])
+def test_a_workstation_tells_that_it_has_no_adapter_of_rdma_and_a_server_how_many(name: str, adapters: int) -> None:
+    row = next(row for row in incidents() if row.machine == name)
+    assert machine(*runs_of(row, [], Random(1))).adapters == adapters
 
 
 def test_of_another_version_the_wheel_and_all_that_is_mapped_from_it_are_others() -> None:
