@@ -13,6 +13,7 @@ from fingerprint.runs.effective import Effective
 from fingerprint.runs.record import Distribution
 from fingerprint.snapshot import Key
 from probes.kit.paths import parse_path
+from probes.kit.probe import MAIN
 
 OF_OTHERS = frozenset(("amdgpu", "amdkfd", "xe", "habanalabs"))
 """Modules of GPUs of other makers."""
@@ -148,10 +149,17 @@ class _Container(msgspec.Struct, frozen=True):
 
 
 def _contained(states: Iterable[Effective]) -> bool | None:
-    told = [read.runtime if read else None for state in states for read in sections_of(state, "container", _Container)]
+    told = [runtime for state in states for runtime in _runtimes(state)]
     if any(isinstance(runtime, str) and runtime != NO_CONTAINER for runtime in told):
         return True
-    return False if told and all(runtime == NO_CONTAINER for runtime in told) else None
+    return False if all(runtime == NO_CONTAINER for runtime in told) else None
+
+
+def _runtimes(state: Effective) -> Iterator[Any]:
+    """Of each process that is told of, None where that was not read."""
+    for target in {key.target for key in state.sections if key.area in ("process", "container")} or {MAIN}:
+        read = section_of(state, Key("container", target), _Container)
+        yield read.runtime if read else None
 
 
 class _Mapped(msgspec.Struct, frozen=True):

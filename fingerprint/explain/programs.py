@@ -44,6 +44,7 @@ _DIVIDED = (
     ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
     ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
     ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
+    ("--prefill-context-parallel-size", "-pcp"),
     ("--nproc-per-node", "--nproc_per_node"),
     _HOSTS,
 )
@@ -65,21 +66,26 @@ _CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|er|ing)\b.*")
 """The verbs, or the module, of those that do ask one: others load the model themselves."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
-_OF_INTERPRETERS = frozenset(("python", "python3"))
+_RUN_OTHERS = frozenset(("python", "python3", "torchrun"))
+_OF_ANY = frozenset(
+    ("bin", "sbin", "home", "user", "users", "local", "root", "build", "workspace", "scripts", "python")
+)
+"""Folders that hold programs of any name."""
 _LEAST_NAME = 4
 
 
 class Programs(NamedTuple):
     """Of either run. engines: that were recognised. compiled: names of the programs, where none is run by an
-    interpreter. called: words of the names of programs, of the folders that hold them, and of the modules that an
-    interpreter was told to run. ranks: the most that any was divided into by its flags; None where none tells. single:
-    whether each is known to be divided into none. astray: whether each ran from elsewhere
-    than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client of an
-    engine."""
+    interpreter. called: words of the names of programs and of the modules that an interpreter was told to run.
+    folders: words of those that hold them. ranks: the most that any was divided into by its flags; None where none
+    tells. single: whether each is an engine that is known to be divided into none. astray: whether each ran from
+    elsewhere than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client
+    of an engine."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     ranks: int | None = None
     single: bool = False
     astray: bool = False
@@ -120,10 +126,9 @@ class _Program(msgspec.Struct):
 
     @property
     def called(self) -> Iterator[str]:
-        """Of the program's own name, its folder's, and the module that runs; what it was told to do is none."""
+        """Of the program's own name and the module that runs; what it was told to do is none."""
         module = () if self.is_compiled else self.flag(_MODULE)[:1]
-        path = self.program.get("path")
-        for name in (*(path.split("/")[-2:] if isinstance(path, str) else ()), *map(str, module)):
+        for name in (*(word.rpartition("/")[2] for word in self.words[:1]), *map(str, module)):
             yield from _WORDS.findall(name.lower())
 
     @property
@@ -144,6 +149,12 @@ class _Program(msgspec.Struct):
     def _module(self) -> str:
         """The top package of the module that an interpreter was told to run: to others the flag is another."""
         return "" if self.is_compiled else next((str(name).partition(".")[0] for name in self.flag(_MODULE)[:1]), "")
+
+    @property
+    def folders(self) -> Iterator[str]:
+        path = self.program.get("path")
+        for name in path.split("/")[-2:-1] if isinstance(path, str) else ():
+            yield from (word for word in _WORDS.findall(name.lower()) if word not in _OF_ANY)
 
     @property
     def engines(self) -> Iterator[Reader]:
@@ -180,14 +191,15 @@ def programs(states: Iterable[Effective]) -> Programs:
     known = all(program.is_compiled for program in every)
     names = frozenset(program.words[0].rpartition("/")[2] for program in every) if known else frozenset()
     return Programs(
-        frozenset(engine for program in every for engine in program.engines),
-        frozenset() if names & _HANDS_ON else names,
-        frozenset(word for program in every for word in program.called),
-        max((told for program in every if (told := program.ranks)), default=None),
-        bool(every) and all(program.ranks == 1 for program in every),
-        bool(every) and all(program.is_astray(installed) for program in every),
-        max((program.hosts for program in every), default=1),
-        bool(every) and all(program.asks for program in every),
+        engines=frozenset(engine for program in every for engine in program.engines),
+        compiled=frozenset() if names & _HANDS_ON else names,
+        called=frozenset(word for program in every for word in program.called),
+        folders=frozenset(word for program in every for word in program.folders),
+        ranks=max((told for program in every if (told := program.ranks)), default=None),
+        single=bool(every) and all(program.ranks == 1 and any(program.engines) for program in every),
+        astray=bool(every) and all(program.is_astray(installed) for program in every),
+        hosts=max((program.hosts for program in every), default=1),
+        asks=bool(every) and all(program.asks for program in every),
     )
 
 
@@ -216,10 +228,10 @@ def own_by(path: FactPath, ran: Programs) -> bool:
     if path[0] != "process" or path[-2:-1] not in (("env",), ("flags",)):
         return path[0] == "process" and path[-1] == "operands"
     name = path[-1].partition("_")[0].lower()
-    names = {*ran.engines, *ran.called} - _OF_INTERPRETERS
+    names = {*ran.engines, *ran.called} - _RUN_OTHERS
     if path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names:
         return True
-    return len(name) >= _LEAST_NAME and any(word.startswith(name) for word in names)
+    return len(name) >= _LEAST_NAME and any(word.startswith(name) for word in names | ran.folders)
 
 
 def is_own_code(path: FactPath, ran: Programs) -> bool:

@@ -350,14 +350,24 @@ def _was_lost(change: Folded) -> bool:
 
 def _is_patch(change: Folded) -> bool:
     told = _BRANCHES.get(change.text)
-    sides = (change.first.before, change.first.after)
-    return told is not None and len({release(side)[:told] for side in sides}) == 1 and all(map(release, sides))
+    releases = [release(side) for side in (change.first.before, change.first.after)]
+    if told is None or not all(releases):
+        return False
+    return len({(*found, *(0,) * told)[:told] for found in releases}) == 1
 
 
 def _are_as_many(change: Folded) -> bool:
     names, sides = change.first.names, (change.first.before, change.first.after)
-    lists = [cpu_list(side) for side in sides if isinstance(side, str)] if names[-1:] in _CPU_LISTS else []
-    return len(lists) == 2 and len(lists[0]) == len(lists[1])
+    counts = [_cpus(side) for side in sides] if names[-1:] in _CPU_LISTS else []
+    return len(set(counts)) == 1 and counts[0] is not None
+
+
+def _cpus(told: object) -> int | None:
+    """Of a list of CPUs, how many; None of what is none."""
+    try:
+        return len(cpu_list(told)) if isinstance(told, str) else None
+    except ValueError:
+        return None
 
 
 def newer(change: Folded, metric: MetricChange | None) -> float:

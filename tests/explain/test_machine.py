@@ -23,6 +23,7 @@ from probes.network import Network
 from probes.network.rdma import Device
 from probes.pcie.sections import Gpu as OnBus
 from probes.pcie.sections import Pcie
+from probes.process import Process
 from tests.explain.subjects import START, on_host, reading, subject
 
 H200, A100 = "NVIDIA H200", "NVIDIA A100"
@@ -175,6 +176,14 @@ def test_a_process_was_in_a_container_where_any_was_and_in_none_where_each_is_kn
     assert found(*ran).contained is contained
     workers = [reading("container", Container(runtime=one), target) for one, target in zip(runtimes, "xy", strict=True)]
     assert found(subject("A", None, None, *workers)).contained is contained
+
+
+def test_of_runs_or_workers_of_which_one_was_not_read_nobody_knows_whether_all_were_outside() -> None:
+    outside, worker = reading("container", Container(runtime="none")), reading("process", Process(), "w")
+    read, unread = subject("A", None, None, outside), subject("B", None, None)
+    assert found(read, read).contained is False
+    assert found(read, unread).contained is None
+    assert found(subject("A", None, None, outside, worker)).contained is None
 
 
 def test_where_no_container_was_read_nobody_knows_whether_there_is_one() -> None:

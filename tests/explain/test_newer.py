@@ -113,6 +113,7 @@ def test_what_went_against_the_stream_is_weighed_by_that_alone() -> None:
     [
         ("6.8.0-45-generic", "6.8.0-60-generic", PATCH),
         ("6.8.1", "6.8.12", PATCH),
+        ("7.0.0-1019-nvidia", "7.0.5-1002-nvidia", PATCH),
         ("5.14.0-427.el9.x86_64", "5.14.0-503.el9.x86_64", PATCH),
         ("6.8.0-45-generic", "6.11.0-26-generic", None),
         ("6.8.1", "5.8.1", None),

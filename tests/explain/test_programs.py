@@ -52,6 +52,7 @@ def programs(*tasks: Process, read: Sequence[AnyRecord] = ()) -> Programs:
         (VLLM, "serve m --kv-transfer-config {}", None),
         (VLLM, "serve m --kv-transfer-config {} -tp 2", 2),
         (VLLM, "serve m -tp 4", 4),
+        (VLLM, "serve m --prefill-context-parallel-size 8", 8),
         (VLLM, "serve m --tensor-parallel-size 4 --pipeline-parallel-size 2 --data-parallel-size 3", 24),
         (SGLANG, "serve --disaggregation-mode prefill", None),
         (SGLANG, "serve --tp-size 8 --tp 2", 8),
@@ -77,7 +78,7 @@ def test_an_engine_that_was_told_of_no_ranks_has_one_unless_it_was_told_of_other
     ("tasks", "single"),
     [
         ((ran(VLLM, "serve m"),), True),
-        ((ran(TORCHRUN, "--nproc-per-node 1 train.py"),), True),
+        ((ran(TORCHRUN, "--nproc-per-node 1 train.py"),), False),
         ((ran(VLLM, "serve m"), ran(PYTHON, "-m sglang.launch_server")), True),
         ((ran(VLLM, "serve m -tp 2"),), False),
         ((ran(VLLM, "serve m"), ran(VLLM, "serve m -tp 2")), False),
@@ -86,7 +87,8 @@ def test_an_engine_that_was_told_of_no_ranks_has_one_unless_it_was_told_of_other
         ((ran(SERVER, compiled=True),), False),
     ],
 )
-def test_a_single_rank_is_what_every_program_is_known_to_have(tasks: Sequence[Process], single: bool) -> None:
+def test_a_single_rank_is_what_every_engine_is_known_to_have(tasks: Sequence[Process], single: bool) -> None:
+    """A script of one rank may spread a model over all GPUs by itself."""
     assert programs(*tasks).single is single
 
 
@@ -162,22 +164,26 @@ def test_a_benchmark_of_a_server_asks_it_and_others_load_the_model_themselves(pa
 def test_m_names_a_model_and_no_module_where_no_interpreter_runs() -> None:
     task = ran(BENCH, "-m vllm", compiled=True)
     found = programs(task)
-    assert (found.engines, found.compiled, found.called) == ({"llama.cpp"}, {"llama-bench"}, {"llama", "bench", "opt"})
+    assert (found.engines, found.compiled, found.called) == ({"llama.cpp"}, {"llama-bench"}, {"llama", "bench"})
     assert programs(ran(PYTHON, "-m vllm")).engines == {"vllm"}
 
 
 @pytest.mark.parametrize(
-    ("path", "line", "called"),
+    ("path", "line", "called", "folders"),
     [
-        ("/srv/colibri/glm", "", {"colibri", "glm"}),
-        ("/srv/my_engines/llm-2/run.py", "", {"llm", "2", "run", "py"}),
-        (PYTHON, "-m colibri.serve", {"bin", "python3", "colibri", "serve"}),
-        ("alone", "", {"alone"}),
+        ("/srv/colibri/glm", "", {"glm"}, {"colibri"}),
+        ("/srv/my_engines/llm-2/run.py", "", {"run", "py"}, {"llm", "2"}),
+        (PYTHON, "-m colibri.serve", {"python3", "colibri", "serve"}, set()),
+        ("/home/train.py", "", {"train", "py"}, set()),
+        ("alone", "", {"alone"}, set()),
     ],
 )
-def test_a_program_is_called_as_its_file_its_folder_and_its_module_are(path: str, line: str, called: set[str]) -> None:
-    """The folders above that are of whoever made the machine."""
-    assert programs(ran(path, line)).called == called
+def test_a_program_is_called_as_its_file_and_its_module_are_and_lies_in_its_folder(
+    path: str, line: str, called: set[str], folders: set[str]
+) -> None:
+    """The folders above that are of whoever made the machine, and some hold programs of any name."""
+    found = programs(ran(path, line))
+    assert (found.called, found.folders) == (called, folders)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +234,9 @@ def suspects(*tasks: Process) -> Sequence[Suspect]:
         ("/srv/colibri/glm", "LIBRI_X", None),
         ("/srv/colibri/glm", "COLIBRIS_X", None),
         ("/srv/colibri/build/glm", "COLI_NUMA", None),
+        ("/home/user/train.py", "USER", None),
+        ("/home/train.py", "HOME", None),
+        (TORCHRUN, "TORCH_ANYTHING", None),
     ],
 )
 def test_a_variable_that_bears_the_programs_name_is_its_own(path: str, variable: str, part: float | None) -> None:

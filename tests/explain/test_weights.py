@@ -262,6 +262,7 @@ UNREADABLE: Seen[str] = Gap("denied", "of another user")
     [
         ("0-3", "8-11", AS_MANY),
         ("0-3", "0,2,4-5", AS_MANY),
+        ("0-3", "3-x", None),
         ("0-3", "0-7", None),
         ("0-3,8", "0-3", None),
     ],

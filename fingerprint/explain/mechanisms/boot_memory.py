@@ -140,9 +140,9 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         beside=("kernel/release", "memory/total"),
         told_by=("register-memory-failed",),
-        why="A kernel that can hand memory over to the next one sets regions aside in which pages may lie only as long "
-        "as they can be moved. What is pinned for long, as for RDMA, has to leave them first, and where CUDA holds most "
-        "of a machine's memory a registration may find no other place and fail.",
+        why="A kernel that can hand memory over to the next one sets regions aside in which pages may lie only as "
+        "long as they can be moved. What is pinned for long, as for RDMA, has to leave them first, and where CUDA "
+        "holds most of a machine's memory a registration may find no other place and fail.",
         confirm="grep -i cma /proc/meminfo in both boots; kho=off for one boot, then the same registrations",
         confirmed=2,
         sources=(
