@@ -9,8 +9,9 @@ for exactly one segment or a part of one, `**` for any number of segments, none 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
+from types import EllipsisType
 
 from probes.kit.lazy import lazy_regex
 
@@ -52,15 +53,15 @@ def _segment(part: str, whole: str) -> str:
 class Glob:
     """A pattern over paths. `matches` takes a path; `str()` gives the pattern back."""
 
-    __slots__ = ("_pattern", "text")
+    __slots__ = ("_parts", "text")
 
     def __init__(self, text: str) -> None:
         """Raises ValueError for an empty segment or a bare `%`."""
         self.text = text
-        self._pattern = re.compile(_glob_pattern(text))
+        self._parts = tuple(_part(part, text) for part in text.split("/"))
 
     def matches(self, path: FactPath) -> bool:
-        return self._pattern.fullmatch(_joined(path)) is not None
+        return _match(self._parts, path)
 
     def __str__(self) -> str:
         return self.text
@@ -75,26 +76,34 @@ class Glob:
         return hash(self.text)
 
 
-# Matching works on segments each ended by NUL, which no segment can hold. In a pattern it is written
-# \x00: `\0` with a digit behind it would be an octal escape.
-def _joined(path: Iterable[str]) -> str:
-    return "".join(segment + "\0" for segment in path)
+Part = str | re.Pattern[str] | EllipsisType | None
+"""A segment of a glob: a literal; what matches a part of one; `...` for any number of segments; None for any one."""
 
 
-def _glob_pattern(text: str) -> str:
-    return "".join(
-        r"(?:[^\x00]+\x00)*" if part == "**" else _one_segment(part, text) + r"\x00" for part in text.split("/")
-    )
-
-
-def _one_segment(part: str, whole: str) -> str:
+def _part(part: str, whole: str) -> Part:
+    if part in ("*", "**"):
+        return None if part == "*" else ...
     literals = [_segment(piece, whole) if piece else "" for piece in part.split("*")]
     if literals == [""]:
         raise ValueError(f"'{whole}' has an empty segment: write area/*/name")
-    return r"[^\x00]*".join(re.escape(literal) for literal in literals) if part != "*" else r"[^\x00]+"
+    return literals[0] if len(literals) == 1 else re.compile(".*".join(map(re.escape, literals)), re.DOTALL)
 
 
-@lru_cache(maxsize=1024)
+def _match(parts: Sequence[Part], path: Sequence[str]) -> bool:
+    if ... not in parts:
+        return len(parts) == len(path) and all(map(_is_one, parts, path))
+    at = parts.index(...)
+    ends = range(at, len(path) + 1)
+    return all(map(_is_one, parts[:at], path)) and any(_match(parts[at + 1 :], path[end:]) for end in ends)
+
+
+def _is_one(part: Part, segment: str) -> bool:
+    if isinstance(part, str):
+        return part == segment
+    return part is None or (isinstance(part, re.Pattern) and part.fullmatch(segment) is not None)
+
+
+@lru_cache(maxsize=16384)
 def parse_glob(text: str) -> Glob:
-    """A compiled, cached Glob. Raises ValueError as Glob does."""
+    """A cached Glob. Raises ValueError as Glob does. More are kept than all rules have."""
     return Glob(text)
