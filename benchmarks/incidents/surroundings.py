@@ -23,8 +23,6 @@ PROCESS, MAPPED, MODEL, NCCL, CONTAINER, LIBRARIES, STORAGE = (
 _OF_TORCH = ("torch", "triton", "xgrammar")
 _MODEL_FLAGS = ("-m", "--model", "--model-path")
 _OF_NCCL = "NCCL_"
-_ANY = "*"
-"""In place of a program: whatever runs has this in memory."""
 
 
 class Mappable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +100,7 @@ def _mapped(program: Sequence[str], packages: Mapping[str, str]) -> Plain:
 
 def _mapped_by(program: Sequence[str], packages: Mapping[str, str]) -> Iterator[Mappable]:
     of = "python" if is_interpreted(program) else name_of(program)
-    return (each for each in mappable() if each.package in packages or {of, _ANY}.intersection(each.programs))
+    return (each for each in mappable() if each.package in packages or of in each.programs)
 
 
 def _file(library: Mappable, packages: Mapping[str, str]) -> Plain:

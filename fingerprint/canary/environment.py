@@ -3,14 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from fingerprint.elsewhere import ELSEWHERE
 from probes.kit.facts import Gap, Seen
 from probes.kit.interpreters import named
 from probes.kit.lazy import lazy_regex
 
 WORDS = 12  # of a command: `numactl -N 0 -m 0 python serve.py`
-_ELSEWHERE = frozenset(
-    ("apptainer", "crictl", "docker", "enroot", "kubectl", "nerdctl", "podman", "singularity", "srun", "ssh")
-)
 _PASSED = lazy_regex(
     r"(CUDA|NVIDIA|HIP|HSA|ROCR|ROCM)_[A-Z_]+|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|PATH|HOME|TMPDIR|VIRTUAL_ENV|CONDA_PREFIX"
 )
@@ -25,7 +23,7 @@ def reduced(env: Mapping[str, str]) -> Mapping[str, str]:
 def python_of(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Seen[str]:
     """The first word that is a Python; else what runs the script; else the one that a shell script would find."""
     program = os.path.basename(argv[0])
-    if program in _ELSEWHERE:
+    if program in ELSEWHERE:
         return Gap("not_observable", f"{program} runs the command in an environment that is not this one")
     found = next(filter(None, (_found(word, env, cwd) for word in _candidates(argv, env, cwd))), None)
     return found or Gap("absent", "no Python belongs to the command")

@@ -26,10 +26,9 @@ _UPON_TORCH = re.compile(
     r"sentence-transformers"
 )
 """Packages that are used with torch alone."""
-_UPON_ANY = re.compile(r"transformers|diffusers")
-_FRAMEWORKS = (_TORCH, "jaxlib", "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm")
-"""One of which the packages before are used with."""
 _WORDS = re.compile(r"[a-z0-9]+")
+_OF_NVIDIA = "nvidia"
+"""Packages that begin so are as many libraries."""
 _OF_BUILDS = re.compile(r"cu\d+|cpu|gpu|rocm")
 """In names of packages, for what they were built."""
 _READERS: Mapping[str, str] = {
@@ -50,9 +49,12 @@ class Loaded(NamedTuple):
     unowned: frozenset[str] = frozenset()
 
     def has(self, package: str) -> bool:
-        """By a package's file, or one that no package lists and whose path bears all words of its name."""
+        """By a file of the package or of another build of it, as tensorflow-cpu is of tensorflow, or by one that no
+        package lists and whose path bears all words of its name."""
         words = [word for word in _WORDS.findall(package) if not _OF_BUILDS.fullmatch(word)]
-        return package in self.packages or any(all(word in path for word in words) for path in self.unowned)
+        if package in self.packages or any(all(word in path for word in words) for path in self.unowned):
+            return True
+        return words[0] != _OF_NVIDIA and any(one.partition("-")[0] == words[0] for one in self.packages)
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -97,10 +99,8 @@ def not_loaded(path: FactPath, found: Loaded | None) -> str:
 def _no_package(package: str, loaded: Loaded) -> str:
     if _MACHINE_CODE.fullmatch(package):
         return "" if loaded.has(package) else "no process had any of its machine code in memory"
-    if _UPON_TORCH.fullmatch(package) and not loaded.has(_TORCH):
-        return "no process had torch in memory, which it is used with"
-    is_idle = _UPON_ANY.fullmatch(package) and not any(map(loaded.has, _FRAMEWORKS))
-    return "no process had torch, JAX or TensorFlow in memory, with one of which it is used" if is_idle else ""
+    is_idle = _UPON_TORCH.fullmatch(package) and not loaded.has(_TORCH)
+    return "no process had torch in memory, which it is used with" if is_idle else ""
 
 
 def _no_reader(variable: str, loaded: frozenset[str]) -> str:

@@ -146,6 +146,7 @@ def _opened_none(states: Iterable[Effective]) -> bool:
 
 class _Container(msgspec.Struct, frozen=True):
     runtime: Any = None
+    namespaces: Any = None
 
 
 def _contained(states: Iterable[Effective]) -> bool | None:
@@ -156,10 +157,12 @@ def _contained(states: Iterable[Effective]) -> bool | None:
 
 
 def _runtimes(state: Effective) -> Iterator[Any]:
-    """Of each process that is told of, None where that was not read."""
+    """Of each process that is told of; None where that was not read, and of one outside of any that has namespaces of
+    its own, as some run times leave no other trace."""
     for target in {key.target for key in state.sections if key.area in ("process", "container")} or {MAIN}:
         read = section_of(state, Key("container", target), _Container)
-        yield read.runtime if read else None
+        is_apart = read is not None and read.runtime == NO_CONTAINER and read.namespaces != []
+        yield read.runtime if read and not is_apart else None
 
 
 class _Mapped(msgspec.Struct, frozen=True):

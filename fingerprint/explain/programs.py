@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from fingerprint.elsewhere import ELSEWHERE
 from fingerprint.explain.mechanisms.graph import Reader
 from fingerprint.explain.stored import Items, sections_of
 from fingerprint.runs.effective import Effective
@@ -35,9 +36,7 @@ STARTS: Mapping[str, Reader] = {
     "OLLAMA_": "llama.cpp",
 }
 """Of variables that one engine reads."""
-_HANDS_ON = frozenset(
-    ("mpirun", "mpiexec", "orterun", "prterun", "srun", "jsrun", "aprun", "flux", "ssh", "docker", "podman")
-)
+_HANDS_ON = ELSEWHERE | {"mpirun", "mpiexec", "orterun", "prterun", "jsrun", "aprun", "flux"}
 """Programs that start others where nobody looked, and hand on what they were given."""
 _HOSTS = ("--nnodes", "--num-nodes", "--num-machines")
 _DIVIDED = (
@@ -57,12 +56,19 @@ _ELSEWHERE = (
     "--disaggregation",
     "--dist-init-addr",
     "--master-addr",
-    "--data-parallel-address",
+    "--data-parallel",
+    "--tensor-parallel",
+    "--pipeline-parallel",
+    "--parallel-config",
+    "--ep",
+    "--expert-parallel",
+    "--num-gpus",
 )
-"""Beginnings of flags by which a program is told of others that it works with, or of a file that may."""
+"""Beginnings of flags by which a program is told of others that it works with, of a file that may, or of ranks in
+another way."""
 _BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|.*\.(bench_\w+|benchmarks?(\..*)?)")
 """Verbs and modules of engines that may ask a server, of whose ranks they are not told."""
-_CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|er|ing)\b.*")
+_CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|ing)\b.*")
 """The verbs, or the module, of those that do ask one: others load the model themselves."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
@@ -80,7 +86,7 @@ class Programs(NamedTuple):
     folders: words of those that hold them. ranks: the most that any was divided into by its flags; None where none
     tells. single: whether each is an engine that is known to be divided into none. astray: whether each ran from
     elsewhere than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client
-    of an engine."""
+    of an engine. hands_on: whether any starts others where nobody looked."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -91,6 +97,7 @@ class Programs(NamedTuple):
     astray: bool = False
     hosts: int = 1
     asks: bool = False
+    hands_on: bool = False
 
     @property
     def scripted(self) -> bool:
@@ -110,6 +117,11 @@ class _Program(msgspec.Struct):
     def flag(self, name: str) -> list[Any]:
         values = self.flags.get("items", {}).get(name)
         return values if isinstance(values, list) else []
+
+    @property
+    def name(self) -> str:
+        path = self.program.get("path")
+        return path.rpartition("/")[2] if isinstance(path, str) else ""
 
     @property
     def words(self) -> list[str]:
@@ -200,6 +212,7 @@ def programs(states: Iterable[Effective]) -> Programs:
         astray=bool(every) and all(program.is_astray(installed) for program in every),
         hosts=max((program.hosts for program in every), default=1),
         asks=bool(every) and all(program.asks for program in every),
+        hands_on=any(program.name in _HANDS_ON for program in every),
     )
 
 

@@ -113,7 +113,7 @@ def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
         was, became = (_word(value) in rule.best for value in (before, after))
         return became if was is not became else None
     if rule.worst:
-        was, became = (_word(value) in rule.worst for value in (before, after))
+        was, became = ((_word(value) or "").lower() in rule.worst for value in (before, after))
         return was if was is not became else None
     x, y = plain(before), plain(after)
     if rule.way == "either" or x is None or y is None or x == y:

@@ -96,13 +96,13 @@ UNSAID = Shown()
 
 def shown_by(way: Reach, said: Sequence[Spoken], harmed: str) -> Shown:
     """Of a change that pushes the number as it went. harmed: the worse run; empty where that is not known: then
-    either."""
+    either, and what one of them said tells of its state, and not what was worse for it."""
     if not said or way.against:
         return UNSAID
     wanted = {message for rule in way.rules for message in rule.told_by}
     heard = (one for one in said if not one.unheard and one.side == (harmed or one.side))
     found = [one for one in heard if one.message in wanted]
-    return Shown(tuple(map(_evidence, found)), any(_known(one).names == "cause" for one in found))
+    return Shown(tuple(map(_evidence, found)), bool(harmed) and any(_known(one).names == "cause" for one in found))
 
 
 def _known(one: Spoken) -> Message:

@@ -15,7 +15,7 @@ LEAST = 3
 """Packages that went one way, of which it is said that the others did."""
 MOST = 1 / 3
 """Of the packages, those that can have gone against the others."""
-_RELEASE = re.compile(r"v?\d+(?:\.\d+)*")
+_RELEASE = re.compile(r"v?\d+(?:\.\d+)+")
 
 
 def against_the_stream(changes: Sequence[Folded]) -> Mapping[str, str]:

@@ -23,8 +23,10 @@ _WHEN_A_CONTAINER_STARTS = re.compile(
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
 _IN_SWITCHES = re.compile(r"NCCL_NVLS_")
-_WITH_SUCH_SWITCHES = re.compile(r"H[128]00|H20|GH200|B[123]00|GB[123]00")
-"""GPUs whose NVSwitches reduce: from the third generation on."""
+_WITHOUT_SUCH_SWITCHES = re.compile(
+    r"\b(K\d+|M\d+|P\d+|V100|T4G?|A\d+[A-Z]?|L4|L40S?|GB10|Orin|Thor)\b|GeForce|RTX|GTX|TITAN|Quadro"
+)
+"""GPUs of before Hopper, and of workstations: whose NVSwitches, if they have any, do not reduce."""
 _MADE_FOR = re.compile(r"device_name=([^,.]+)")
 """In the name of a file of tuned kernels."""
 
@@ -80,7 +82,7 @@ def _of_other_gpus(file: str, around: Circumstances) -> str:
 
 def _of_other_switches(around: Circumstances) -> str:
     products = around.on.products
-    if products is None or around.spans_hosts or any(map(_WITH_SUCH_SWITCHES.search, products)):
+    if products is None or around.spans_hosts or not all(map(_WITHOUT_SUCH_SWITCHES.search, products)):
         return ""
     return f"it is for NVSwitches from Hopper's on, and the GPUs are {', '.join(sorted(products)) or 'no NVIDIA ones'}"
 
@@ -101,7 +103,8 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
         return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
-    if is_variable and around.on.contained is False and _WHEN_A_CONTAINER_STARTS.fullmatch(path[-1]):
+    is_outside = around.on.contained is False and not ran.hands_on
+    if is_variable and is_outside and _WHEN_A_CONTAINER_STARTS.fullmatch(path[-1]):
         return "it is read when a container starts, and no process was in one"
     if is_variable and _IN_SWITCHES.match(path[-1]) and (why := _of_other_switches(around)):
         return why

@@ -115,7 +115,8 @@ _CPU_LISTS = (("affinity",), ("cpuset_cpus",))
 _BRANCHES: Mapping[str, int] = {
     "driver/module/version": 1, "driver/nvml/driver_version": 1, "driver/nvml/cuda_version": 1, "kernel/release": 2,
 }  # fmt: skip
-"""How many of the first numbers of a version tell its branch."""
+"""How many of the first numbers of a version tell its branch; of one flavour, which the letters tell."""
+_LETTERS = re.compile(r"[a-z]+")
 
 
 class Case(NamedTuple):
@@ -350,10 +351,12 @@ def _was_lost(change: Folded) -> bool:
 
 def _is_patch(change: Folded) -> bool:
     told = _BRANCHES.get(change.text)
-    releases = [release(side) for side in (change.first.before, change.first.after)]
+    sides = (change.first.before, change.first.after)
+    releases = [release(side) for side in sides]
     if told is None or not all(releases):
         return False
-    return len({(*found, *(0,) * told)[:told] for found in releases}) == 1
+    flavours = {tuple(_LETTERS.findall(str(side))) for side in sides}
+    return len({(*found, *(0,) * told)[:told] for found in releases}) == len(flavours) == 1
 
 
 def _are_as_many(change: Folded) -> bool:

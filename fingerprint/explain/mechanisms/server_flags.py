@@ -254,7 +254,7 @@ RULES: tuple[Rule, ...] = (
             " -mla -amb --kv-sharing-fast-prefill"
         ),
         moves=("kernel choice",),
-        worst=("torch_native", "eager"),
+        worst=("torch_native", "eager", "flex_attention"),
         mostly=True,
         phases=_STEPS,
         breaks="often",

@@ -48,7 +48,6 @@ RULES: tuple[Rule, ...] = (
         name="library-path",
         sees=env("LD_LIBRARY_PATH LD_ORIGIN_PATH LD_HWCAP_MASK LD_USE_LOAD_BIAS"),
         moves=("code", "availability"),
-        members=("mapped",),
         breaks="often",
         usual=(1.05, 5.0),
         told_by=("cuda-compatibility-refused", "library-missing", "symbol-missing", "library-too-old"),
