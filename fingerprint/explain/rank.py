@@ -101,6 +101,11 @@ class _About(NamedTuple):
         return self.target is not None and "completion" in self.target.phases
 
     @property
+    def knows_letters(self) -> bool:
+        """A launcher's are known as an engine's are."""
+        return bool(self.around.ran.engines) or self.around.ran.hands_on
+
+    @property
     def harmed(self) -> str:
         """The worse run."""
         slower = self.target.slower if self.target else None
@@ -120,7 +125,7 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
-    way = reach(change, about.target, about.metrics)
+    way = reach(change, about.target, about.metrics, knows_letters=about.knows_letters)
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs, quiet = shown(change, way.rules, about.seen, about.harmed)
     signs = (*signs, *felt(change, way.rules, about.canary, about.harmed))
@@ -147,7 +152,7 @@ def _is_its_file(follower: Folded, change: Folded) -> bool:
 
 def _at_work(follower: Folded, about: _About) -> Reach | None:
     """By which what follows from a change leads to the number, unless it was seen that it does not bind."""
-    way = reach(follower, about.target, ())
+    way = reach(follower, about.target, (), knows_letters=about.knows_letters)
     idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
     return way if way.reaches and not idle else None
 

@@ -13,9 +13,12 @@ from fingerprint.explain.mechanisms.graph import Phase, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric
 from probes.kit.facts import Gap, Map, Section
+from probes.kit.paths import FactPath
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
+ANY_FLAG = "--"
+"""No flag has this name, and whatever is known of flags that nobody knows is known of it."""
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
 
 
@@ -64,8 +67,11 @@ def target_of(metric: MetricChange | None) -> Target | None:
     return Target(metric.name, phases_of_metric(metric.name, metric.unit), metric.ratio or 1.0, slower)
 
 
-def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]) -> Reach:
-    seen = _seeing(change)
+def reach(
+    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, knows_letters: bool = True
+) -> Reach:
+    """knows_letters: whether what ran is a program of which somebody knows what a flag of one letter means."""
+    seen = _seeing(change, knows_letters)
     if target is None or not seen:
         return Reach(seen, True, ())
     leading = tuple(rule for rule in seen if leads(rule, target.phases))
@@ -81,9 +87,17 @@ def reach(change: Folded, target: Target | None, metrics: Sequence[MetricChange]
     return Reach(leading, True, (_says(change, told), *unmoved), opposite=True, agrees=False)
 
 
-def _seeing(change: Folded) -> tuple[Rule, ...]:
-    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most."""
-    return max((rules_of(one.path) for one in change.changes), key=lambda rules: rules[0].confirmed if rules else -1)
+def _seeing(change: Folded, knows_letters: bool) -> tuple[Rule, ...]:
+    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most. A letter
+    that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
+    paths = [one.path for one in change.changes]
+    known = [path for path in paths if knows_letters or not _is_letter(path)]
+    found = map(rules_of, known or [FactPath((*path[:-1], ANY_FLAG)) for path in paths])
+    return max(found, key=lambda rules: rules[0].confirmed if rules else -1)
+
+
+def _is_letter(path: FactPath) -> bool:
+    return path[-2:-1] == ("flags",) and len(path[-1]) == len("-c")
 
 
 def leads(rule: Rule, phases: frozenset[Phase]) -> bool:
