@@ -17,8 +17,8 @@ from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric, resourc
 from fingerprint.explain.programs import Programs, is_own_code, own_by
 from fingerprint.explain.reach import Reach, plain
 from fingerprint.explain.said import UNSAID, Shown
-from fingerprint.explain.stream import release
 from fingerprint.explain.unread import unread_by
+from fingerprint.explain.versions import PATCH, is_patch, newer
 from probes.kit.facts import Gap, Redacted
 from probes.kit.parse import cpu_list
 from probes.kit.paths import FactPath
@@ -52,13 +52,8 @@ LINKED, UNLINKED = -0.1, 0.04
 what is over PCIe, where no other way leads from one GPU to another."""
 ONE_VERSION = 0.05
 """Of files that are others under the same version: no upgrade does that, somebody did."""
-PATCH = -0.06
-"""Of a driver or kernel of the same branch: what breaks or moves much comes with another one."""
 AS_MANY = -0.06
 """Of CPUs that are others, and as many: the work still has what it had, and may be farther from its memory."""
-NEWER_IS_WORSE, NEWER_IS_BETTER = 0.03, -0.05
-"""Of a package whose later release the worse run has, or the better one: of 31 confirmed incidents of such upgrades 26
-were for the worse."""
 UNREAD = -0.3
 """A variable or flag of another program than the one that ran."""
 IDLE = -0.2
@@ -112,11 +107,6 @@ SMALL = -0.15
 """Of what can explain nothing of the change; of what can explain some of it, as much less."""
 _PARAMETERS = ("driver", "module", "parameters")
 _CPU_LISTS = (("affinity",), ("cpuset_cpus",))
-_BRANCHES: Mapping[str, int] = {
-    "driver/module/version": 1, "driver/nvml/driver_version": 1, "driver/nvml/cuda_version": 1, "kernel/release": 2,
-}  # fmt: skip
-"""How many of the first numbers of a version tell its branch; of one flavour, which the letters tell."""
-_LETTERS = re.compile(r"[a-z]+")
 
 
 class Case(NamedTuple):
@@ -138,7 +128,6 @@ class Case(NamedTuple):
 def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> Mapping[str, float]:
     """The parts that are not nothing."""
     change, way, limits = case.change, case.way, case.limits
-    verdict = change.first.verdict
     ways = (way, *case.brings)
     every = {
         "prior": UNHEARD_OF + PRIOR * max(prior(one.rules) for one in ways),
@@ -161,7 +150,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "one version": ONE_VERSION if _is_of_one_version(change) else 0.0,
         "set for": 0.0 if way.agrees is not None else set_for(change, metric),
         "own": own(change.first.path, around.ran),
-        "patch": PATCH if _is_patch(change) else 0.0,
+        "patch": PATCH if is_patch(change) else 0.0,
         "as many": AS_MANY if _are_as_many(change) else 0.0,
         "newer": 0.0 if case.astream else newer(change, metric),
         "scripts": SCRIPTS if around.ran.scripted and is_called_in_steps(way.rules, metric) else 0.0,
@@ -171,12 +160,20 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
         "unused": UNUSED if way.rules and way.rules[0].unused else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
-        "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
-        "grew": GREW if verdict == "grew" else 0.0,
-        "lost": LOST if _was_lost(change) else 0.0,
+        **_happened(change),
         "against": AGAINST if way.against and way.reaches else 0.0,
     }
     return {name: round(part, 3) for name, part in every.items() if round(part, 3)}
+
+
+def _happened(change: Folded) -> Mapping[str, float]:
+    """While the run ran."""
+    verdict = change.first.verdict
+    return {
+        "changed during the run": CAUGHT_IN_THE_ACT if verdict == "changed during the run" else 0.0,
+        "grew": GREW if verdict == "grew" else 0.0,
+        "lost": LOST if _was_lost(change) else 0.0,
+    }
 
 
 def said(printed: Shown) -> float:
@@ -349,16 +346,6 @@ def _was_lost(change: Folded) -> bool:
     return change.first.pattern[-1:] == (None,) and any(isinstance(value, Gap) for value in last)
 
 
-def _is_patch(change: Folded) -> bool:
-    told = _BRANCHES.get(change.text)
-    sides = (change.first.before, change.first.after)
-    releases = [release(side) for side in sides]
-    if told is None or not all(releases):
-        return False
-    flavours = {tuple(_LETTERS.findall(str(side))) for side in sides}
-    return len({(*found, *(0,) * told)[:told] for found in releases}) == len(flavours) == 1
-
-
 def _are_as_many(change: Folded) -> bool:
     names, sides = change.first.names, (change.first.before, change.first.after)
     counts = [_cpus(side) for side in sides] if names[-1:] in _CPU_LISTS else []
@@ -371,17 +358,6 @@ def _cpus(told: object) -> int | None:
         return len(cpu_list(told)) if isinstance(told, str) else None
     except ValueError:
         return None
-
-
-def newer(change: Folded, metric: MetricChange | None) -> float:
-    """Whether the worse run has the later release, or the better one."""
-    path, (before, after) = change.first.path, map(release, (change.first.before, change.first.after))
-    is_library = path[0] in ("libraries", "mapped") and path[-1] == "version"
-    if not is_library or not before or not after or before == after:
-        return 0.0
-    if metric is None or metric.verdict not in ("worse", "better"):
-        return 0.0
-    return NEWER_IS_WORSE if (after > before) is (metric.verdict == "worse") else NEWER_IS_BETTER
 
 
 def _is_of_one_version(change: Folded) -> bool:

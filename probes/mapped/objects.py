@@ -14,11 +14,11 @@ MOST = 256  # a process that compiles maps one object a kernel
 # Families by the start of their names: collectives and fabrics; CUDA and ROCm; frameworks; CPU arithmetic and thread
 # pools; allocators; llama.cpp; libraries that divide a GPU (HAMi's libvgpu).
 _LIBRARIES = (
-    "nccl|rccl|nvshmem|ibverbs|mlx[45]|rdmacm|efa|fabric|uc[pstm](?=[.])|uc[pstm]_|gdrapi|nixl|mooncake|transfer_engine"
+    "nccl|rccl|nvshmem|ibverbs|mlx[45]|rdmacm|efa|fabric|uc[pstm](?=[.-])|uc[pstm]_|gdrapi|nixl|mooncake|transfer_engine"
     "|cudart|cuda(?=[.])|cublas|cudnn|cufft|curand|cufile|cusolver|cusparse|cutensor|cupti|nvrtc|nvJitLink|nvinfer"
     "|nvidia-ml|nvidia-ptxjitcompiler|amdhip64|hsa-runtime64|hipblas|rocblas|MIOpen"
     "|torch|c10|triton|tensorrt_llm|nvfuser|onnxruntime"
-    "|gomp|omp(?=[.])|omp-|iomp5|openblas|scipy_openblas|mkl_|blis|tbb|dnnl|numa(?=[.])"
+    "|gomp|omp(?=[.])|omp-|iomp5|openblas|scipy_openblas|mkl_|blis|tbb|dnnl|numa(?=[.-])"
     "|jemalloc|tcmalloc|mimalloc|llama|ggml|mtmd|vgpu"
 )
 # Packages whose extension modules hold kernels.

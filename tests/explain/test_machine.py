@@ -157,6 +157,10 @@ def test_without_any_gpu_none_had_a_part_in_it_unless_nobody_saw_what_was_opened
 DENIED = Gap("denied", "of another user")
 
 
+def container(runtime: Seen[str], namespaces: Seen[tuple[str, ...]] = (), target: str = "main") -> Recorded:
+    return reading("container", Container(runtime=runtime, namespaces=namespaces), target)
+
+
 @pytest.mark.parametrize(
     ("runtimes", "contained"),
     [
@@ -172,18 +176,29 @@ DENIED = Gap("denied", "of another user")
 def test_a_process_was_in_a_container_where_any_was_and_in_none_where_each_is_known_to_be_outside(
     runtimes: Sequence[Seen[str]], contained: bool | None
 ) -> None:
-    ran = [subject("A", None, None, reading("container", Container(runtime=one))) for one in runtimes]
+    ran = [subject("A", None, None, container(one)) for one in runtimes]
     assert found(*ran).contained is contained
-    workers = [reading("container", Container(runtime=one), target) for one, target in zip(runtimes, "xy", strict=True)]
+    workers = [container(one, target=target) for one, target in zip(runtimes, "xy", strict=True)]
     assert found(subject("A", None, None, *workers)).contained is contained
 
 
 def test_of_runs_or_workers_of_which_one_was_not_read_nobody_knows_whether_all_were_outside() -> None:
-    outside, worker = reading("container", Container(runtime="none")), reading("process", Process(), "w")
+    outside, worker = container("none"), reading("process", Process(), "w")
     read, unread = subject("A", None, None, outside), subject("B", None, None)
     assert found(read, read).contained is False
     assert found(read, unread).contained is None
     assert found(subject("A", None, None, outside, worker)).contained is None
+
+
+@pytest.mark.parametrize("namespaces", [("mnt", "user"), ("net",), DENIED])
+def test_a_process_with_namespaces_of_its_own_may_be_in_a_container_that_left_no_other_trace(
+    namespaces: Seen[tuple[str, ...]],
+) -> None:
+    """As enroot's and Apptainer's may be."""
+    apart, outside = (subject("A", None, None, container("none", of)) for of in (namespaces, ()))
+    assert found(apart).contained is None
+    assert found(apart, outside).contained is None
+    assert found(apart, subject("A", None, None, container("docker", namespaces))).contained is True
 
 
 def test_where_no_container_was_read_nobody_knows_whether_there_is_one() -> None:

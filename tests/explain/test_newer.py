@@ -8,7 +8,8 @@ from fingerprint.diff.compare import compare
 from fingerprint.explain import explain
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.rank import rank
-from fingerprint.explain.weights import AGAINST_THE_STREAM, NEWER_IS_BETTER, NEWER_IS_WORSE, PATCH, newer
+from fingerprint.explain.versions import NEWER_IS_BETTER, NEWER_IS_WORSE, PATCH, newer
+from fingerprint.explain.weights import AGAINST_THE_STREAM
 from fingerprint.runs.record import AnyRecord
 from probes.driver import Driver
 from probes.driver.answers import Answers
@@ -118,6 +119,9 @@ def test_what_went_against_the_stream_is_weighed_by_that_alone() -> None:
         ("6.8.0-45-generic", "6.11.0-26-generic", None),
         ("6.8.1", "5.8.1", None),
         ("6.1.55", "6.12.55", None),
+        ("6.8.0-45-generic", "6.8.0-45-lowlatency", None),
+        ("6.8.0-45-generic", "6.8.0-60-lowlatency", None),
+        ("6.8.0-45", "6.8.0-45-generic", None),
         ("custom", "patched", None),
         ("6.8.0", "custom", None),
     ],
@@ -125,6 +129,7 @@ def test_what_went_against_the_stream_is_weighed_by_that_alone() -> None:
 def test_kernels_are_of_one_branch_where_their_first_two_numbers_are_the_same(
     before: str, after: str, part: float | None
 ) -> None:
+    """Those of one flavour: another one is set up for other work."""
     found = of_host("kernel", Kernel(release=before), Kernel(release=after))
     assert (found.facts, found.parts.get("patch")) == (("kernel/release",), part)
 

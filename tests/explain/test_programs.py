@@ -61,8 +61,14 @@ def programs(*tasks: Process, read: Sequence[AnyRecord] = ()) -> Programs:
         (TORCHRUN, "--nproc-per-node gpu --nnodes 2 train.py", None),
         (TORCHRUN, "--nproc-per-node 8 --nnodes 1:4 train.py", None),
         (VLLM, "serve m --config served.yaml", None),
+        (VLLM, "serve m --tensor-parallel 4", None),
+        (VLLM, "serve m --parallel-config f", None),
+        (VLLM, "serve m --data-parallel-size-local 4", None),
+        (SGLANG, "serve --ep-size 4", None),
+        (SGLANG, "serve --num-gpus 4", None),
         (VLLM, "bench serve --model m", None),
         (PYTHON, "-m sglang.bench_serving", None),
+        (PYTHON, "-m sglang.bench_one_batch_server", None),
         (PYTHON, "-m sglang.launch_server", 1),
         ("/home/u/train.py", "", None),
         (SERVER, "", None),
@@ -145,7 +151,7 @@ def test_an_engine_is_told_by_the_name_of_its_program_or_module_and_no_other(
         (VLLM, "bench throughput --model m", False),
         (VLLM, "serve m", False),
         (PYTHON, "-m sglang.bench_serving", True),
-        (PYTHON, "-m sglang.bench_one_batch_server", True),
+        (PYTHON, "-m sglang.bench_one_batch_server", False),
         (PYTHON, "-m sglang.bench_one_batch", False),
         (PYTHON, "-m sglang.bench_offline_throughput", False),
         (PYTHON, "-m vllm.benchmarks.serve", True),
@@ -156,6 +162,7 @@ def test_an_engine_is_told_by_the_name_of_its_program_or_module_and_no_other(
     ],
 )
 def test_a_benchmark_of_a_server_asks_it_and_others_load_the_model_themselves(path: str, line: str, asks: bool) -> None:
+    """SGLang's of one batch starts the server that it asks, unless it is told of one."""
     task = ran(path, line, compiled=path == BENCH)
     assert programs(task).asks is asks
     assert not programs(task, ran(VLLM, "serve m")).asks
@@ -202,6 +209,16 @@ def test_what_an_interpreter_or_a_launcher_starts_may_read_and_import_anything(
 ) -> None:
     found = programs(*tasks)
     assert (found.compiled, found.scripted) == (compiled, scripted)
+
+
+@pytest.mark.parametrize(
+    ("path", "hands_on"),
+    [("/usr/bin/docker", True), ("/usr/bin/srun", True), ("enroot", True), (VLLM, False), ("/opt/docker/run", False)],
+)
+def test_what_starts_others_where_nobody_looked_hands_on_what_it_was_given(path: str, hands_on: bool) -> None:
+    task = ran(path, compiled=path != VLLM)
+    assert programs(task).hands_on is hands_on
+    assert programs(ran(VLLM, "serve m"), task).hands_on is hands_on
 
 
 def test_of_runs_that_were_not_read_nobody_knows_what_ran() -> None:

@@ -22,6 +22,9 @@ ABSENT = Gap("absent", "not given")
         ("fast", "slow", False),
         ("slow", "fast", True),
         (("slow",), ("fast",), True),
+        ("FAST", "SLOW", False),
+        (("Slowest",), ("fast",), True),
+        ("slow", "SLOW", None),
         (ABSENT, "slowest", False),
         ("slowest", ABSENT, True),
         ("fast", "other", None),
@@ -30,7 +33,7 @@ ABSENT = Gap("absent", "not given")
     ],
 )
 def test_to_a_worst_value_it_hurts_and_from_one_it_helps(before: Any, after: Any, helps: bool | None) -> None:
-    """Of two others, or two of the worst, nobody says which is better."""
+    """However they are written. Of two others, or two of the worst, nobody says which is better."""
     assert _helps(rule(worst=("slow", "slowest")), before, after) is helps
     assert _helps(rule(), before, after) is None
 
@@ -48,6 +51,7 @@ def attention(before: str, after: str, *, slower: bool) -> Suspect:
     [
         ("flashinfer", "torch_native", False, RARELY),
         ("flashinfer", "torch_native", True, None),
+        ("FLASHINFER", "TORCH_NATIVE", False, RARELY),
         ("torch_native", "flashinfer", True, RARELY),
         ("torch_native", "flashinfer", False, None),
         ("flashinfer", "triton", True, None),

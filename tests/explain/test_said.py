@@ -1,7 +1,9 @@
 """What one run alone said: evidence of the suspect whose rule it shows, and told by itself where there is none."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from fingerprint.explain import Subject, explain
@@ -90,6 +92,23 @@ def test_a_message_that_names_what_ran_out_is_evidence_and_makes_nothing_likely(
     suspect = of(explain(a, b), "container/main/shm_size")
     assert (suspect.rank, suspect.likelihood, suspect.parts["said"]) == (1, "possible", SAID_RESOURCE)
     assert [evidence.fact for evidence in suspect.evidence] == ["said/nccl-shm-segment"]
+
+
+@pytest.mark.parametrize(
+    "measures", [[()] * 2, [(measured("wall_time", 4),), (measured("wall_time", 9),)]], ids=["none", "unassessed"]
+)
+def test_where_no_run_is_known_to_be_worse_a_message_that_names_a_cause_is_evidence_and_makes_nothing_likely(
+    measures: Sequence[Sequence[AnyRecord]],
+) -> None:
+    a, b = (
+        subject(name, None, Process(limits=Map({"nofile": (files, files)})), text, *numbers)
+        for name, files, text, numbers in zip("AB", (4096, 256), (said(), said("open-files")), measures, strict=True)
+    )
+    for diff in (explain(a, b), explain(b, a)):
+        suspect = of(diff, NOFILE)
+        assert (suspect.likelihood, suspect.parts["said"]) == ("possible", SAID_RESOURCE)
+        assert [evidence.fact for evidence in suspect.evidence] == ["said/open-files"]
+        assert [told.suspect for told in diff.said] == [suspect.rank]
 
 
 def test_a_limit_that_was_raised_is_not_what_the_worse_run_ran_out_of() -> None:

@@ -77,12 +77,14 @@ def test_it_weighs_and_the_suspect_says_why() -> None:
     assert all("against the stream" not in other.parts for other in found[1:])
 
 
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from(["", "rc1", ".post1", "+cu128", ".dev0"]))
+@given(st.lists(st.integers(0, 99), min_size=2, max_size=4), st.sampled_from(["", "rc1", ".post1", "+cu128", ".dev0"]))
 def test_what_stands_behind_a_release_and_zeros_at_its_end_tell_no_other_release(numbers: list[int], more: str) -> None:
     plain = ".".join(map(str, numbers))
     assert release(plain) == release(f"v{plain}{more}") == release(f"{plain}.0")
     assert release(f"{plain}.1") > release(plain)
 
 
-def test_what_is_no_version_has_no_release() -> None:
-    assert release("unknown") == release(None) == ()
+@pytest.mark.parametrize("version", ["unknown", None, "9e107d9", "20250101", "1!1.0", "7", "v7", "rc1.2"])
+def test_what_is_no_version_has_no_release(version: object) -> None:
+    """A hash may begin with numbers, and an epoch stands before the release; what has no dot may be either."""
+    assert release(version) == ()

@@ -1,6 +1,7 @@
 """What nothing that is there heeds: a file of another engine or GPU, a variable or module of other GPUs."""
 
 import pytest
+from msgspec.structs import replace
 
 from fingerprint.explain import Subject, explain
 from fingerprint.explain.circumstances import Circumstances
@@ -15,6 +16,8 @@ from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map, Section, Seen
 from probes.kit.paths import parse_path
+from probes.process import Process
+from probes.process.sections import Interpreter
 from probes.storage.sections import Storage, Tuned
 from tests.explain.subjects import on_host, reading, subject
 from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, program, slow
@@ -122,9 +125,20 @@ def test_variables_of_nvidias_libraries_move_nothing_without_its_gpus(variable: 
         (("NVIDIA H20", "NVIDIA H20"), ""),
         (("NVIDIA B200", "NVIDIA B200"), ""),
         (("NVIDIA GB300", "NVIDIA GB300"), ""),
+        (("NVIDIA Graphics Device",), ""),
+        (("NVIDIA VR200",), ""),
+        (("NVIDIA H100 PCIe",), ""),
+        (("NVIDIA H200 NVL",), ""),
+        (("NVIDIA GH200 480GB",), ""),
+        (("Tesla V100-SXM2-32GB",), "Tesla V100-SXM2-32GB"),
+        (("NVIDIA A30",), "NVIDIA A30"),
+        (("NVIDIA GB10",), "NVIDIA GB10"),
+        (("Quadro RTX 8000",), "Quadro RTX 8000"),
+        (("NVIDIA RTX PRO 6000 Blackwell Server Edition",), "NVIDIA RTX PRO 6000 Blackwell Server Edition"),
     ],
 )
 def test_switches_before_hoppers_reduce_nothing_whatever_a_variable_says(products: tuple[str, ...], there: str) -> None:
+    """Those that nobody knows may be later ones."""
     gpus = Gpus(gpus=Map({f"{slot}": Gpu(name=name) for slot, name in enumerate(products)}))
     says = [f"it is for NVSwitches from Hopper's on, and the GPUs are {there}"] if there else []
     a, b = (
@@ -140,6 +154,20 @@ def test_of_the_gpus_of_other_hosts_nobody_knows_what_their_switches_do() -> Non
     assert unread_by(path, (), Circumstances(on=here))
     assert not unread_by(path, (), Circumstances(on=here, ran=spread))
     assert not unread_by(path, (), Circumstances(on=Machine(gpus=8)))
+
+
+STARTS = "it is read when a container starts, and no process was in one"
+
+
+def of_variable(variable: str, task: Process, container: Container | None) -> Suspect:
+    """A variable of a program that was another in each run."""
+    ran = (("A", 11.0, "0"), ("B", 15.0, "1"))
+    read = () if container is None else (reading("container", container),)
+    a, b = (
+        subject(name, None, replace(task, env=Map({variable: value})), measured("wall_time", level), *read)
+        for name, level, value in ran
+    )
+    return only(a, b)
 
 
 @pytest.mark.parametrize(
@@ -164,14 +192,18 @@ def test_what_is_read_when_a_container_starts_moved_nothing_outside_of_one(
     variable: str, runtime: Seen[str] | None, moved: bool
 ) -> None:
     """Which devices are visible other programs read as well, and CUDA the rest."""
-    read = () if runtime is None else (reading("container", Container(runtime=runtime)),)
-    ran = (("A", 11.0, "0"), ("B", 15.0, "1"))
-    a, b = (
-        subject(name, None, program(SCRIPT, **{variable: value}), measured("wall_time", level), *read)
-        for name, level, value in ran
-    )
-    says = [] if moved else ["it is read when a container starts, and no process was in one"]
-    assert against(only(a, b)) == says
+    read = None if runtime is None else Container(runtime=runtime, namespaces=())
+    assert against(of_variable(variable, program(SCRIPT), read)) == ([] if moved else [STARTS])
+
+
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [*((name, True) for name in ("docker", "podman", "srun", "enroot", "apptainer", "mpirun")), ("wrk", False)],
+)
+def test_what_was_started_elsewhere_may_be_in_a_container_that_nobody_saw(name: str, moved: bool) -> None:
+    task = replace(program(f"/usr/bin/{name}"), interpreter=Interpreter(path=Gap("absent", "none")))
+    found = of_variable("NVIDIA_DRIVER_CAPABILITIES", task, Container(runtime="none", namespaces=()))
+    assert against(found) == ([] if moved else [STARTS])
 
 
 def test_one_run_in_a_container_is_enough_for_what_its_start_reads() -> None:
@@ -182,7 +214,7 @@ def test_one_run_in_a_container_is_enough_for_what_its_start_reads() -> None:
             None,
             program(SCRIPT, NVIDIA_DRIVER_CAPABILITIES=value),
             measured("wall_time", level),
-            reading("container", Container(runtime=runtime)),
+            reading("container", Container(runtime=runtime, namespaces=())),
         )
         for name, level, value, runtime in ran
     )

@@ -18,6 +18,7 @@ from fingerprint.explain.mechanisms import rule as graph_rule
 from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.programs import Programs
+from fingerprint.explain.versions import PATCH
 from fingerprint.explain.weights import (
     ABOUT_AS_FAR,
     AMPLE,
@@ -27,7 +28,6 @@ from fingerprint.explain.weights import (
     NAMED,
     ONE_VERSION,
     OWN_CODE,
-    PATCH,
     PER_HALVING,
     RAN_OUT,
     RARELY,

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,19 @@ def test_two_stars_stand_for_any_number_of_segments(names: list[str], cut: int) 
 )
 def test_one_star_is_one_segment_or_a_part_of_one(glob: str, path: str, matches: bool) -> None:
     assert parse_glob(glob).matches(parse_path(path)) is matches
+
+
+AS_REGEX = {"a": "/a", "b": "/b", "ab": "/ab", "*": "/[^/]+", "a*": "/a[^/]*", "*b": "/[^/]*b", "**": "(/[^/]+)*"}
+
+
+@given(
+    st.lists(st.sampled_from([*AS_REGEX]), min_size=1, max_size=5),
+    st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=6),
+)
+def test_a_glob_matches_as_one_expression_for_all_of_it_does(parts: list[str], names: list[str]) -> None:
+    whole = re.compile("".join(AS_REGEX[part] for part in parts))
+    path = "".join(f"/{name}" for name in names)
+    assert Glob("/".join(parts)).matches(FactPath(names)) is bool(whole.fullmatch(path))
 
 
 @pytest.mark.parametrize(

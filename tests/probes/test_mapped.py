@@ -238,6 +238,32 @@ def test_an_extension_module_of_an_engine_goes_by_the_name_it_is_imported_by(tmp
 
 
 @pytest.mark.parametrize(
+    ("file", "is_told"),
+    [
+        ("libcuda.so.570.1", True),
+        ("libcuda.so", True),
+        ("libomp.so.5", True),
+        ("libomp-a34b3233.so", True),
+        ("libnuma.so.1", True),
+        ("libucp.so.0", True),
+        ("libucs.so.0", True),
+        ("libuct.so.0", True),
+        ("libucm.so.0", True),
+        ("libuct_ib.so.0", True),
+        ("libcudadebugger.so.1", False),
+        ("libompstub.so", False),
+    ],
+)
+def test_a_name_that_begins_many_others_is_one_of_its_family_where_it_ends(
+    file: str, is_told: bool, tmp_path: Path
+) -> None:
+    line = f"7f0000000000-7f0000001000 r-xp 00000000 08:01 7 /usr/lib/{file}\n"
+    seen = read(7, tree(tmp_path, {"/proc/7/maps": line, "/proc/7/environ": ""}))
+    assert isinstance(seen.libraries, Map)
+    assert [*seen.libraries.items] == ([name_of(file)] if is_told else [])
+
+
+@pytest.mark.parametrize(
     ("path", "name"),
     [
         ("/usr/lib/libnccl.so.2.27.3", "libnccl"),

@@ -1,0 +1,40 @@
+"""What weighs of a version that differs: whether the worse run has the later one, and both are of one branch."""
+
+import re
+from collections.abc import Mapping
+
+from fingerprint.diff.changes import Folded
+from fingerprint.explain.contract import MetricChange
+from fingerprint.explain.stream import release
+
+PATCH = -0.06
+"""Of a driver or kernel of the same branch: what breaks or moves much comes with another one."""
+NEWER_IS_WORSE, NEWER_IS_BETTER = 0.03, -0.05
+"""Of a package whose later release the worse run has, or the better one: of 31 confirmed incidents of such upgrades 26
+were for the worse."""
+_BRANCHES: Mapping[str, int] = {
+    "driver/module/version": 1, "driver/nvml/driver_version": 1, "driver/nvml/cuda_version": 1, "kernel/release": 2,
+}  # fmt: skip
+"""How many of the first numbers of a version tell its branch; of one flavour, which the letters tell."""
+_LETTERS = re.compile(r"[a-z]+")
+
+
+def is_patch(change: Folded) -> bool:
+    told = _BRANCHES.get(change.text)
+    sides = (change.first.before, change.first.after)
+    releases = [release(side) for side in sides]
+    if told is None or not all(releases):
+        return False
+    flavours = {tuple(_LETTERS.findall(str(side))) for side in sides}
+    return len({(*found, *(0,) * told)[:told] for found in releases}) == len(flavours) == 1
+
+
+def newer(change: Folded, metric: MetricChange | None) -> float:
+    """Whether the worse run has the later release, or the better one."""
+    path, (before, after) = change.first.path, map(release, (change.first.before, change.first.after))
+    is_library = path[0] in ("libraries", "mapped") and path[-1] == "version"
+    if not is_library or not before or not after or before == after:
+        return 0.0
+    if metric is None or metric.verdict not in ("worse", "better"):
+        return 0.0
+    return NEWER_IS_WORSE if (after > before) is (metric.verdict == "worse") else NEWER_IS_BETTER
