@@ -22,6 +22,10 @@ _NAMED: Mapping[Reader, str] = {
     "llama.cpp": r"llama-\w[\w-]*|llama_cpp|llama\.cpp|ollama|koboldcpp",
 }
 _ENGINES = {engine: re.compile(rf"(?:^|/)(?:{names})(?=$|[/.])") for engine, names in _NAMED.items()}
+_WITHIN = re.compile(
+    r"(?:(?:site|dist)-packages/|(?<=/)(?=(?:vllm/(?:entrypoints|v1)|sglang/(?:srt|launch_server))\b))(.*)"
+)
+"""Where a script lies in a package: what folder holds a program tells nothing of it."""
 SERVE: frozenset[Reader] = frozenset(("vllm", "sglang", "tensorrt-llm", "llama.cpp"))
 """Engines of models; the others are tests."""
 _ALONE_BY_DEFAULT: frozenset[Reader] = frozenset(("vllm", "sglang"))
@@ -36,8 +40,12 @@ STARTS: Mapping[str, Reader] = {
     "OLLAMA_": "llama.cpp",
 }
 """Of variables that one engine reads."""
-_HANDS_ON = ELSEWHERE | {"mpirun", "mpiexec", "orterun", "prterun", "jsrun", "aprun", "flux"}
-"""Programs that start others where nobody looked, and hand on what they were given."""
+_OF_RANKS = frozenset(("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"))
+_WRAPPERS = frozenset(
+    ("bash", "dash", "sh", "zsh", "env", "make", "nice", "ionice", "chrt", "taskset", "numactl", "nohup", "setsid")
+) | {"stdbuf", "sudo", "time", "timeout", "xargs", "parallel", "nsys", "ncu"}
+_HANDS_ON = ELSEWHERE | _OF_RANKS | _WRAPPERS | {"jsrun", "aprun", "flux", "shifter", "ch-run", "pdsh", "systemd-run"}
+"""Programs that start others, elsewhere or where nobody looked, and hand on what they were given."""
 _HOSTS = ("--nnodes", "--num-nodes", "--num-machines")
 _DIVIDED = (
     ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
@@ -66,7 +74,7 @@ _ELSEWHERE = (
 )
 """Beginnings of flags by which a program is told of others that it works with, of a file that may, or of ranks in
 another way."""
-_BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|.*\.(bench_\w+|benchmarks?(\..*)?)")
+_BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|(.*\.)?bench_\w+|benchmark_\w+|.*\.benchmarks?(\..*)?")
 """Verbs and modules of engines that may ask a server, of whose ranks they are not told."""
 _CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|ing)\b.*")
 """The verbs, or the module, of those that do ask one: others load the model themselves."""
@@ -86,7 +94,7 @@ class Programs(NamedTuple):
     folders: words of those that hold them. ranks: the most that any was divided into by its flags; None where none
     tells. single: whether each is an engine that is known to be divided into none. astray: whether each ran from
     elsewhere than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client
-    of an engine. hands_on: whether any starts others where nobody looked."""
+    of an engine. hands_on: whether any starts others where nobody looked. of_ranks: whether any starts ranks."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -98,6 +106,7 @@ class Programs(NamedTuple):
     hosts: int = 1
     asks: bool = False
     hands_on: bool = False
+    of_ranks: bool = False
 
     @property
     def scripted(self) -> bool:
@@ -170,7 +179,12 @@ class _Program(msgspec.Struct):
 
     @property
     def engines(self) -> Iterator[Reader]:
-        yield from (engine for engine, names in _ENGINES.items() if any(map(names.search, self.words)))
+        path = self.words[0] if self.name else ""
+        within = _WITHIN.search(path)
+        words = (within[1] if within else self.name, *self._told_to_be)
+        yield from (engine for engine, names in _ENGINES.items() if any(map(names.search, words)))
+        if self.is_compiled and _ENGINES["llama.cpp"].search(path) and not _ENGINES["llama.cpp"].search(self.name):
+            yield "llama.cpp"  # its first releases called their programs main and server
 
     @property
     def ranks(self) -> int | None:
@@ -181,12 +195,12 @@ class _Program(msgspec.Struct):
             return None
         if told or any(name.startswith(_ELSEWHERE) for name in items):
             return prod(map(int, told)) if told else None
-        may_ask = any(map(_BENCHMARKS.fullmatch, self._told_to_be))
+        may_ask = any(map(_BENCHMARKS.fullmatch, (*self._told_to_be, self.name.removesuffix(".py"))))
         return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) and not may_ask else None
 
     @property
     def asks(self) -> bool:
-        return bool(_CLIENTS.fullmatch(" ".join(self._told_to_be)))
+        return any(map(_CLIENTS.fullmatch, (" ".join(self._told_to_be), self.name.removesuffix(".py"))))
 
     @property
     def hosts(self) -> int:
@@ -213,6 +227,7 @@ def programs(states: Iterable[Effective]) -> Programs:
         hosts=max((program.hosts for program in every), default=1),
         asks=bool(every) and all(program.asks for program in every),
         hands_on=any(program.name in _HANDS_ON for program in every),
+        of_ranks=any(program.name in _OF_RANKS for program in every),
     )
 
 

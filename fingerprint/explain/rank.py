@@ -16,7 +16,8 @@ from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.judged import usual
 from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
-from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of, went_against
+from fingerprint.explain.programs import SERVE
+from fingerprint.explain.reach import MOVED, Letters, Reach, Target, reach, subject_of, target_of, went_against
 from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
@@ -101,9 +102,11 @@ class _About(NamedTuple):
         return self.target is not None and "completion" in self.target.phases
 
     @property
-    def knows_letters(self) -> bool:
-        """A launcher's are known as an engine's are."""
-        return bool(self.around.ran.engines) or self.around.ran.hands_on
+    def letters(self) -> Letters:
+        ran = self.around.ran
+        if ran.engines & SERVE:
+            return "of an engine"
+        return "of a test" if ran.engines else "of ranks" if ran.of_ranks else ""
 
     @property
     def harmed(self) -> str:
@@ -125,7 +128,7 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
-    way = reach(change, about.target, about.metrics, knows_letters=about.knows_letters)
+    way = reach(change, about.target, about.metrics, letters=about.letters)
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs, quiet = shown(change, way.rules, about.seen, about.harmed)
     signs = (*signs, *felt(change, way.rules, about.canary, about.harmed))
@@ -152,7 +155,7 @@ def _is_its_file(follower: Folded, change: Folded) -> bool:
 
 def _at_work(follower: Folded, about: _About) -> Reach | None:
     """By which what follows from a change leads to the number, unless it was seen that it does not bind."""
-    way = reach(follower, about.target, (), knows_letters=about.knows_letters)
+    way = reach(follower, about.target, (), letters=about.letters)
     idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
     return way if way.reaches and not idle else None
 

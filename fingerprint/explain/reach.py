@@ -1,9 +1,9 @@
 """Which mechanisms lead from a changed fact to the number that moved, and whether they push it that way."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.contract import WAS_THERE, Evidence, MetricChange
@@ -17,6 +17,15 @@ from probes.kit.paths import FactPath
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
+Letters = Literal["of an engine", "of a test", "of ranks", ""]
+_LETTERS_OF: Mapping[str, Letters] = {
+    **dict.fromkeys(
+        ("transfer-test-sizes", "transfer-test-operation", "transfer-test-ranks", "transfer-test-timing",
+         "transfer-test-waits", "transfer-test-depth", "transfer-test-buffers", "rdma-adapter-flags"), "of a test",
+    ),
+    **dict.fromkeys(("exported-variables", "ranks-launched"), "of ranks"),
+}  # fmt: skip
+"""By rules: whose flags of one letter they know, where not those of engines."""
 ANY_FLAG = "--"
 """No flag has this name, and whatever is known of flags that nobody knows is known of it."""
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
@@ -68,10 +77,10 @@ def target_of(metric: MetricChange | None) -> Target | None:
 
 
 def reach(
-    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, knows_letters: bool = True
+    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, letters: Letters = "of an engine"
 ) -> Reach:
-    """knows_letters: whether what ran is a program of which somebody knows what a flag of one letter means."""
-    seen = _seeing(change, knows_letters)
+    """letters: of which programs flags of one letter are."""
+    seen = _seeing(change, letters)
     if target is None or not seen:
         return Reach(seen, True, ())
     leading = tuple(rule for rule in seen if leads(rule, target.phases))
@@ -87,13 +96,19 @@ def reach(
     return Reach(leading, True, (_says(change, told), *unmoved), opposite=True, agrees=False)
 
 
-def _seeing(change: Folded, knows_letters: bool) -> tuple[Rule, ...]:
-    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most. A letter
-    that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
-    paths = [one.path for one in change.changes]
-    known = [path for path in paths if knows_letters or not _is_letter(path)]
-    found = map(rules_of, known or [FactPath((*path[:-1], ANY_FLAG)) for path in paths])
-    return max(found, key=lambda rules: rules[0].confirmed if rules else -1)
+def _seeing(change: Folded, letters: Letters) -> tuple[Rule, ...]:
+    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most."""
+    return max(
+        (_known(one.path, letters) for one in change.changes), key=lambda rules: rules[0].confirmed if rules else -1
+    )
+
+
+def _known(path: FactPath, letters: Letters) -> tuple[Rule, ...]:
+    """A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
+    if not _is_letter(path):
+        return rules_of(path)
+    known = tuple(rule for rule in rules_of(path) if letters and _LETTERS_OF.get(rule.name, "of an engine") == letters)
+    return known or rules_of(FactPath((*path[:-1], ANY_FLAG)))
 
 
 def _is_letter(path: FactPath) -> bool:

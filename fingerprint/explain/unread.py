@@ -101,10 +101,11 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
     ran, is_variable = around.ran, path[-2:-1] == ("env",)
     if is_variable and path[-1].startswith(_OF_AN_INTERPRETER) and ran.compiled:
         return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
+    if is_variable and ran.hands_on:
+        return ""
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
-    is_outside = around.on.contained is False and not ran.hands_on
-    if is_variable and is_outside and _WHEN_A_CONTAINER_STARTS.fullmatch(path[-1]):
+    if is_variable and around.on.contained is False and _WHEN_A_CONTAINER_STARTS.fullmatch(path[-1]):
         return "it is read when a container starts, and no process was in one"
     if is_variable and _IN_SWITCHES.match(path[-1]) and (why := _of_other_switches(around)):
         return why
