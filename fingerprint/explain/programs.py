@@ -75,9 +75,9 @@ _ELSEWHERE = (
 """Beginnings of flags by which a program is told of others that it works with, of a file that may, or of ranks in
 another way."""
 _BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|(.*\.)?bench_\w+|benchmark_\w+|.*\.benchmarks?(\..*)?")
-"""Verbs and modules of engines that may ask a server, of whose ranks they are not told."""
+"""Verbs, modules and scripts of engines that may ask a server, of whose ranks they are not told."""
 _CLIENTS = re.compile(r"(.*\.)?bench(marks?)?[._ ](.*[._])?serv(e|ing)\b.*")
-"""The verbs, or the module, of those that do ask one: others load the model themselves."""
+"""The verbs, the module or the script of those that do ask one: others load the model themselves."""
 _WORDS = re.compile(r"[a-z0-9]+")
 _MODULE = "-m"
 _RUN_OTHERS = frozenset(("python", "python3", "torchrun"))

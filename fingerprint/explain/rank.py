@@ -14,10 +14,10 @@ from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_thr
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.judged import usual
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import Letters, Rule
 from fingerprint.explain.observed import Observed
 from fingerprint.explain.programs import SERVE
-from fingerprint.explain.reach import MOVED, Letters, Reach, Target, reach, subject_of, target_of, went_against
+from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of, went_against
 from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream

@@ -1,15 +1,15 @@
 """Which mechanisms lead from a changed fact to the number that moved, and whether they push it that way."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf, log
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.contract import WAS_THERE, Evidence, MetricChange
 from fingerprint.explain.foremost import foremost
 from fingerprint.explain.mechanisms import phases_of, rules_of
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.graph import Letters, Phase, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
 from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric
 from probes.kit.facts import Gap, Map, Section
@@ -17,15 +17,6 @@ from probes.kit.paths import FactPath
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
-Letters = Literal["of an engine", "of a test", "of ranks", ""]
-_LETTERS_OF: Mapping[str, Letters] = {
-    **dict.fromkeys(
-        ("transfer-test-sizes", "transfer-test-operation", "transfer-test-ranks", "transfer-test-timing",
-         "transfer-test-waits", "transfer-test-depth", "transfer-test-buffers", "rdma-adapter-flags"), "of a test",
-    ),
-    **dict.fromkeys(("exported-variables", "ranks-launched"), "of ranks"),
-}  # fmt: skip
-"""By rules: whose flags of one letter they know, where not those of engines."""
 ANY_FLAG = "--"
 """No flag has this name, and whatever is known of flags that nobody knows is known of it."""
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
@@ -107,7 +98,7 @@ def _known(path: FactPath, letters: Letters) -> tuple[Rule, ...]:
     """A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
     if not _is_letter(path):
         return rules_of(path)
-    known = tuple(rule for rule in rules_of(path) if letters and _LETTERS_OF.get(rule.name, "of an engine") == letters)
+    known = tuple(rule for rule in rules_of(path) if rule.letters == letters)
     return known or rules_of(FactPath((*path[:-1], ANY_FLAG)))
 
 

@@ -144,7 +144,6 @@ RULES: tuple[Rule, ...] = (
         "long as they can be moved. What is pinned for long, as for RDMA, has to leave them first, and where CUDA "
         "holds most of a machine's memory a registration may find no other place and fail.",
         confirm="grep -i cma /proc/meminfo in both boots; kho=off for one boot, then the same registrations",
-        confirmed=2,
         sources=(
             "https://docs.kernel.org/core-api/kho/concepts.html",
             "https://github.com/NVIDIA/NV-Kernels/pull/591",

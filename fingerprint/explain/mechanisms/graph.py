@@ -54,6 +54,8 @@ Phase = Literal[
 ]
 Reader = Literal["vllm", "sglang", "tensorrt-llm", "llama.cpp", "nccl", "rdma"]
 """Programs that read a variable or flag: engines, tests of NCCL, tests of RDMA."""
+Letters = Literal["of an engine", "of a test", "of ranks", ""]
+"""Whose flags of one letter: an engine's, those of a test of transfers, a launcher's of ranks, or nobody's."""
 Way = Literal["more helps", "less helps", "either"]
 Sign = Literal[
     "grew",  # a counter of what harms moved, in the worse run more
@@ -119,6 +121,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     members    areas that tell what the value stands for: an image's packages. Where these were read in both runs, they
                are compared themselves, and the value is looked through
     read_by    the programs that read this variable or flag: another one does nothing with it; empty: any may
+    letters    whose flags of one letter these are, of flags: what `-c` says to an engine, it says to no test
     breaks     whether it can end a run, not only slow it down: on record, or by what it is. `often`: as likely as that
     scripts    what a program of one's own calls in each step; an engine that serves brings its own instead
     operations whose numbers bear its name, as expressions: of a benchmark of one operation
@@ -154,6 +157,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     over_pcie: Literal["", "between GPUs", "all"] = ""
     members: tuple[str, ...] = ()
     read_by: tuple[Reader, ...] = ()
+    letters: Letters = "of an engine"
     breaks: Literal["never", "seldom", "often"] = "never"
     scripts: bool = False
     operations: str = ""

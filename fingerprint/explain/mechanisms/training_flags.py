@@ -14,6 +14,7 @@ _MPIRUN = "https://man.archlinux.org/man/mpirun.1.en"
 RULES: tuple[Rule, ...] = (
     Rule(
         name="ranks-launched",
+        letters="of ranks",
         sees=flag(
             "--nproc-per-node --nproc --num-processes --num-machines --num-nodes --num-gpus --gpus --world-size"
             " --ntasks* --gpus-per-task --hostfile --machinefile -H -np --include --exclude --deepspeed-hostfile"
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="exported-variables",
+        letters="of ranks",
         sees=flag("-x -genv -genvlist -env --export --env-file --with-env"),
         moves=("collective", "kernel choice", "cpu time", "network"),
         breaks="seldom",

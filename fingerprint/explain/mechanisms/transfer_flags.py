@@ -10,6 +10,7 @@ _TESTED: tuple[Phase, ...] = ("transfer", "any work")
 RULES: tuple[Rule, ...] = (
     Rule(
         name="transfer-test-sizes",
+        letters="of a test",
         sees=flag(
             "-b --minbytes -e --maxbytes -i --stepbytes -f --stepfactor -s --size -a --all --message-size --bufferSize"
         ),
@@ -24,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-operation",
+        letters="of a test",
         sees=flag(
             "-o --op -d --datatype -r --root --bidirectional --write-with-imm -A --atomic-type"
             " --device-implementation --device-cta-count --local-register --testcase"
@@ -38,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-ranks",
+        letters="of a test",
         sees=flag("-g --ngpus -t --nthreads -p --parallel-init"),
         moves=("collective", "cpu time", "gpu memory"),
         phases=(*_TESTED, "start-up"),
@@ -52,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-timing",
+        letters="of a test",
         sees=flag(
             "-n --iters -w --warmup-iters -m --agg-iters --average -G --cudagraph -c --check -D --duration --margin"
             " --run-infinitely --perform-warm-up --no-peak --noPeak -N --report-cputime --report-gbits --report-both"
@@ -67,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-waits",
+        letters="of a test",
         sees=flag("--events --use-event --cqe-poll --blocking --cpu-util"),
         moves=("network", "wake latency", "cpu time"),
         phases=(*_TESTED, "host latency"),
@@ -78,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-depth",
+        letters="of a test",
         sees=flag(
             "--tx-depth --rx-depth -t -q --qp -l --post-list --recv-post-list -Q --cq-mod --inline-size -I --outs"
             " --mtu --use-srq --rate-limit --burst-size --dualport -O --mr-per-qp --ooo --use-old-post-send"
@@ -93,6 +99,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="transfer-test-buffers",
+        letters="of a test",
         sees=flag(
             "--use-cuda --use-cuda-* --use-rocm* --use-hugepages --memory-type --odp --gpu-touch --use-data-direct"
             " --use-null-mr --cuda-mem-type --disable-pcie-relaxed --payload-file-path"
@@ -110,6 +117,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="rdma-adapter-flags",
+        letters="of a test",
         sees=flag(
             "--ib-dev --ib-port --gid-index -x -S --sl --tclass --flow-label --connection --rdma-cm --comm-rdma-cm"
             " --ipv6-addr --bind-source-ip --mooncake-ib-device --disaggregation-ib-device --net-devices"
