@@ -102,11 +102,13 @@ class _About(NamedTuple):
         return self.target is not None and "completion" in self.target.phases
 
     @property
-    def letters(self) -> Letters:
+    def letters(self) -> frozenset[Letters]:
+        """Of all that ran: which process a launcher started says nothing of its own flags."""
         ran = self.around.ran
-        if ran.engines & SERVE:
-            return "of an engine"
-        return "of a test" if ran.engines else "of ranks" if ran.of_ranks else ""
+        told: dict[Letters, bool] = {
+            "of an engine": bool(ran.engines & SERVE), "of a test": bool(ran.engines - SERVE), "of ranks": ran.of_ranks,
+        }  # fmt: skip
+        return frozenset(kind for kind, is_there in told.items() if is_there)
 
     @property
     def harmed(self) -> str:

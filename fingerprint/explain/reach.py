@@ -17,6 +17,7 @@ from probes.kit.paths import FactPath
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
+OF_ENGINES: frozenset[Letters] = frozenset(("of an engine",))
 ANY_FLAG = "--"
 """No flag has this name, and whatever is known of flags that nobody knows is known of it."""
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
@@ -68,7 +69,7 @@ def target_of(metric: MetricChange | None) -> Target | None:
 
 
 def reach(
-    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, letters: Letters = "of an engine"
+    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, letters: frozenset[Letters] = OF_ENGINES
 ) -> Reach:
     """letters: of which programs flags of one letter are."""
     seen = _seeing(change, letters)
@@ -87,18 +88,18 @@ def reach(
     return Reach(leading, True, (_says(change, told), *unmoved), opposite=True, agrees=False)
 
 
-def _seeing(change: Folded, letters: Letters) -> tuple[Rule, ...]:
+def _seeing(change: Folded, letters: frozenset[Letters]) -> tuple[Rule, ...]:
     """Of one line for several items (daemons, modules, variables), the rules of that one which caused most."""
     return max(
         (_known(one.path, letters) for one in change.changes), key=lambda rules: rules[0].confirmed if rules else -1
     )
 
 
-def _known(path: FactPath, letters: Letters) -> tuple[Rule, ...]:
+def _known(path: FactPath, letters: frozenset[Letters]) -> tuple[Rule, ...]:
     """A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
     if not _is_letter(path):
         return rules_of(path)
-    known = tuple(rule for rule in rules_of(path) if rule.letters == letters)
+    known = tuple(rule for rule in rules_of(path) if rule.letters in letters)
     return known or rules_of(FactPath((*path[:-1], ANY_FLAG)))
 
 

@@ -2,13 +2,19 @@
 
 import pytest
 
+from fingerprint.diff.changes import Folded
+from fingerprint.diff.compare import compare
 from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.loaded import Loaded
 from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms.graph import Reader
 from fingerprint.explain.programs import Programs
+from fingerprint.explain.reach import reach
 from fingerprint.explain.unread import unread_by
+from probes.kit.flags import flags
 from probes.kit.paths import parse_path
+from probes.process import Process
+from tests.explain.subjects import subject
 from tests.explain.test_letters import known_as
 from tests.explain.test_programs import PYTHON, programs, ran
 
@@ -70,3 +76,15 @@ def test_a_script_that_asks_a_server_is_known_by_its_name(script: str) -> None:
 )
 def test_letters_of_tests_and_launchers_are_no_engines(path: str, flag: str, known: str) -> None:
     assert known_as(path, flag)[:1] == (known,)
+
+
+def test_a_launcher_beside_the_ranks_that_it_started_keeps_its_letters() -> None:
+    rules = reach(letter("-x"), None, (), letters=frozenset(("of ranks", "of a test"))).rules
+    assert {"exported-variables", "rdma-adapter-flags"} <= {rule.name for rule in rules}
+    assert [rule.name for rule in reach(letter("-x"), None, (), letters=frozenset()).rules] == ["arguments"]
+
+
+def letter(flag: str) -> Folded:
+    a, b = (subject(name, None, Process(flags=flags((flag, value)).flags)) for name, value in ("A1", "B2"))
+    (found,) = compare(a.state, b.state).changes
+    return found
