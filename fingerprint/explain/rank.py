@@ -14,14 +14,13 @@ from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_thr
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.judged import usual
-from fingerprint.explain.mechanisms.graph import Letters, Rule
+from fingerprint.explain.mechanisms.graph import Rule
 from fingerprint.explain.observed import Observed
-from fingerprint.explain.programs import SERVE
 from fingerprint.explain.reach import MOVED, Reach, Target, reach, subject_of, target_of, went_against
 from fingerprint.explain.said import shown_by
 from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
-from fingerprint.explain.unread import unread_by
+from fingerprint.explain.unread import unread
 from fingerprint.explain.weights import UNTOLD, Case, weights
 from probes.kit.paths import Glob, parse_glob
 
@@ -102,15 +101,6 @@ class _About(NamedTuple):
         return self.target is not None and "completion" in self.target.phases
 
     @property
-    def letters(self) -> frozenset[Letters]:
-        """Of all that ran: which process a launcher started says nothing of its own flags."""
-        ran = self.around.ran
-        told: dict[Letters, bool] = {
-            "of an engine": bool(ran.engines & SERVE), "of a test": bool(ran.engines - SERVE), "of ranks": ran.of_ranks,
-        }  # fmt: skip
-        return frozenset(kind for kind, is_there in told.items() if is_there)
-
-    @property
     def harmed(self) -> str:
         """The worse run."""
         slower = self.target.slower if self.target else None
@@ -130,18 +120,19 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
-    way = reach(change, about.target, about.metrics, letters=about.letters)
+    way = reach(change, about.target, about.metrics, letters=about.around.ran.letters)
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
     signs, quiet = shown(change, way.rules, about.seen, about.harmed)
     signs = (*signs, *felt(change, way.rules, about.canary, about.harmed))
     printed = shown_by(way, about.around.said, about.harmed)
     evidence = (*limits.evidence, *signs, *printed.evidence)
-    against = (*limits.against, *way.against, *_beside_the_point(change, way, about))
+    idle = unread(change, way.rules, about.around)
+    against = (*limits.against, *way.against, *_beside_the_point(change, way, about, idle))
     most = explained(change, way.rules, about.metric, about.seen, _cap(way, about))
     others = [follower for follower in followers if not _is_its_file(follower, change)]
     brings = [led for follower in others if (led := _at_work(follower, about))]
     says = about.stream.get(change.text, "")
-    case = Case(change, way, limits, signs, most, quiet, brings, bool(says), printed)
+    case = Case(change, way, limits, signs, most, quiet, brings, bool(says), printed, bool(idle))
     parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
@@ -157,17 +148,18 @@ def _is_its_file(follower: Folded, change: Folded) -> bool:
 
 def _at_work(follower: Folded, about: _About) -> Reach | None:
     """By which what follows from a change leads to the number, unless it was seen that it does not bind."""
-    way = reach(follower, about.target, (), letters=about.letters)
+    way = reach(follower, about.target, (), letters=about.around.ran.letters)
     idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
     return way if way.reaches and not idle else None
 
 
-def _beside_the_point(change: Folded, way: Reach, about: _About) -> Iterable[Evidence]:
+def _beside_the_point(change: Folded, way: Reach, about: _About, idle: str) -> Iterable[Evidence]:
+    """idle: why nothing heeds it."""
     around = about.around
     if not_in_force := about.as_read.why_not(change):
         yield Evidence(fact=change.text, a=None, b=None, says=not_in_force)
-    elif why := unread_by(change.first.path, way.rules, around):
-        yield Evidence(fact=change.text, a=None, b=None, says=why)
+    elif idle:
+        yield Evidence(fact=change.text, a=None, b=None, says=idle)
     elif areas := looked_through(way.rules, change.first.key.target, around):
         yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")
     elif around.on.idle and needs_a_gpu(way.rules):

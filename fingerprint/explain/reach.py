@@ -1,7 +1,7 @@
 """Which mechanisms lead from a changed fact to the number that moved, and whether they push it that way."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from probes.kit.paths import FactPath
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 MOVED = ("worse", "better", "changed")
-OF_ENGINES: frozenset[Letters] = frozenset(("of an engine",))
 ANY_FLAG = "--"
 """No flag has this name, and whatever is known of flags that nobody knows is known of it."""
 LITTLE = 1 / 3  # of the change of the number to be explained, as logarithms: what moved less hardly moved
@@ -69,9 +68,13 @@ def target_of(metric: MetricChange | None) -> Target | None:
 
 
 def reach(
-    change: Folded, target: Target | None, metrics: Sequence[MetricChange], *, letters: frozenset[Letters] = OF_ENGINES
+    change: Folded,
+    target: Target | None,
+    metrics: Sequence[MetricChange],
+    *,
+    letters: Mapping[str, frozenset[Letters]] = {},
 ) -> Reach:
-    """letters: of which programs flags of one letter are."""
+    """letters: by target, whose its flags of one letter are."""
     seen = _seeing(change, letters)
     if target is None or not seen:
         return Reach(seen, True, ())
@@ -88,19 +91,18 @@ def reach(
     return Reach(leading, True, (_says(change, told), *unmoved), opposite=True, agrees=False)
 
 
-def _seeing(change: Folded, letters: frozenset[Letters]) -> tuple[Rule, ...]:
-    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most."""
-    return max(
-        (_known(one.path, letters) for one in change.changes), key=lambda rules: rules[0].confirmed if rules else -1
-    )
+def _seeing(change: Folded, letters: Mapping[str, frozenset[Letters]]) -> tuple[Rule, ...]:
+    """Of one line for several items (daemons, modules, variables), the rules of that one which caused most.
+    A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
+    known = (_known(one.path, letters.get(one.key.target, frozenset())) for one in change.changes)
+    path = change.first.path
+    like_any = rules_of(FactPath((*path[:-1], ANY_FLAG))) if _is_letter(path) else ()
+    return max(filter(None, known), key=lambda rules: rules[0].confirmed, default=like_any)
 
 
 def _known(path: FactPath, letters: frozenset[Letters]) -> tuple[Rule, ...]:
-    """A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
-    if not _is_letter(path):
-        return rules_of(path)
-    known = tuple(rule for rule in rules_of(path) if rule.letters in letters)
-    return known or rules_of(FactPath((*path[:-1], ANY_FLAG)))
+    rules = rules_of(path)
+    return tuple(rule for rule in rules if rule.letters in letters) if _is_letter(path) else rules
 
 
 def _is_letter(path: FactPath) -> bool:

@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
+from fingerprint.diff.changes import Folded
 from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.loaded import not_loaded
 from fingerprint.explain.machine import OF_OTHERS
+from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.graph import Reader, Rule
-from fingerprint.explain.programs import SERVE, STARTS
+from fingerprint.explain.program import SERVE
+from fingerprint.explain.programs import STARTS
 from probes.kit.paths import FactPath
 
 _OF_AN_INTERPRETER = "PYTHON"
@@ -29,6 +32,15 @@ _WITHOUT_SUCH_SWITCHES = re.compile(
 """GPUs of before Hopper, and of workstations: whose NVSwitches, if they have any, do not reduce."""
 _MADE_FOR = re.compile(r"device_name=([^,.]+)")
 """In the name of a file of tuned kernels."""
+
+
+def unread(change: Folded, rules: Sequence[Rule], around: Circumstances) -> str:
+    """Of one line for several, why nothing heeds any of them.
+
+    rules: by which the line leads to the metric, and of these each has those that see it."""
+    paths = [one.path for one in change.changes]
+    whys = [unread_by(path, [rule for rule in rules_of(path) if rule in rules], around) for path in paths]
+    return whys[0] if all(whys) else ""
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
@@ -114,7 +126,7 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
     reader = _by_variable(path[-1])
     told += [frozenset((reader,))] if reader and is_variable else []
-    if not told or frozenset.intersection(*told) & ran.engines:
+    there = ran.reads.get(path[1], ran.engines)
+    if not told or not there or frozenset.intersection(*told) & there:
         return ""
-    named = ", ".join(sorted(ran.compiled or ran.engines))
-    return f"what ran is {named}, which is not known to use it" if named else ""
+    return f"what ran is {', '.join(sorted(ran.compiled or ran.engines))}, which is not known to use it"

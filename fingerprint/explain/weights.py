@@ -17,7 +17,6 @@ from fingerprint.explain.phases import ANY, OF_MEMORY, phases_of_metric, resourc
 from fingerprint.explain.programs import Programs, is_own_code, own_by
 from fingerprint.explain.reach import Reach, plain
 from fingerprint.explain.said import UNSAID, Shown
-from fingerprint.explain.unread import unread_by
 from fingerprint.explain.versions import PATCH, is_patch, newer
 from probes.kit.facts import Gap, Redacted
 from probes.kit.parse import cpu_list
@@ -112,7 +111,8 @@ _CPU_LISTS = (("affinity",), ("cpuset_cpus",))
 class Case(NamedTuple):
     """What was found of a change. most: of the number. quiet: that nothing moved of what it shows in whenever it does
     harm. brings: by which what follows from it leads to the number.
-    astream: whether it is a package that went another way than most. printed: what the worse run alone said of it."""
+    astream: whether it is a package that went another way than most. printed: what the worse run alone said of it.
+    unread: whether nothing that was there heeds it."""
 
     change: Folded
     way: Reach
@@ -123,6 +123,7 @@ class Case(NamedTuple):
     brings: Sequence[Reach] = ()
     astream: bool = False
     printed: Shown = UNSAID
+    unread: bool = False
 
 
 def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> Mapping[str, float]:
@@ -157,7 +158,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "idle": IDLE if around.on.idle and needs_a_gpu(way.rules) else 0.0,
         "through": THROUGH if looked_through(way.rules, change.first.key.target, around) else 0.0,
         "astray": ASTRAY if around.ran.astray and change.first.path[2:3] == ("git",) else 0.0,
-        "unread": UNREAD if unread_by(change.first.path, way.rules, around) else 0.0,
+        "unread": UNREAD if case.unread else 0.0,
         "unused": UNUSED if way.rules and way.rules[0].unused else 0.0,
         "private": PRIVATE if _is_private(change) else 0.0,
         **_happened(change),

@@ -233,7 +233,7 @@ def test_gpus_that_work_for_a_server_are_not_idle_because_its_client_opened_none
 
 
 def test_a_module_of_the_host_may_serve_another_process_than_the_one_that_ran() -> None:
-    around = Circumstances(ran=Programs(compiled=frozenset(("wrk",))))
+    around = Circumstances(ran=Programs(engines=frozenset(("llama.cpp",))))
     module, variable = (parse_path(text) for text in ("kernel/modules/nvidia_peermem", f"process/main/env/{OF_VLLM}"))
     assert unread_by(variable, rules_of(variable), around)
     assert not unread_by(module, rules_of(module), around)

@@ -1,23 +1,25 @@
 """What starts others where nobody looked says nothing of them; and a folder's name makes no engine."""
 
 import pytest
+from msgspec.structs import replace
 
-from fingerprint.diff.changes import Folded
-from fingerprint.diff.compare import compare
+from fingerprint.explain import Subject, explain
 from fingerprint.explain.circumstances import Circumstances
+from fingerprint.explain.contract import Suspect
 from fingerprint.explain.loaded import Loaded
 from fingerprint.explain.machine import Machine
 from fingerprint.explain.mechanisms.graph import Reader
 from fingerprint.explain.programs import Programs
-from fingerprint.explain.reach import reach
 from fingerprint.explain.unread import unread_by
-from probes.kit.flags import flags
+from probes.kit.facts import Map
 from probes.kit.paths import parse_path
 from probes.process import Process
-from tests.explain.subjects import subject
+from tests.explain.subjects import reading, subject
+from tests.explain.test_circumstances import slow
 from tests.explain.test_letters import known_as
-from tests.explain.test_programs import PYTHON, programs, ran
+from tests.explain.test_programs import PYTHON, VLLM, programs, ran
 
+LLAMA = "/usr/bin/llama-server"
 NO_TORCH = Loaded(packages=frozenset(("numpy",)), libraries=frozenset(("libnuma",)))
 
 
@@ -42,6 +44,16 @@ def test_a_shell_or_a_wrapper_is_no_program_of_which_it_is_known_what_it_reads(n
         ("/home/vllm/train.py", set()),
         ("/opt/conda/envs/vllm/bin/train", set()),
         ("/home/sglang/run_all_reduce.py", set()),
+        ("/home/vllm/benchmarks/mine.py", set()),
+        ("/home/vllm/vllm/train.py", set()),
+        ("/home/tensorrt_llm/train.py", set()),
+        ("/src/vllm/vllm/benchmarks/throughput.py", {"vllm"}),
+        ("/src/vllm/benchmarks/benchmark_throughput.py", {"vllm"}),
+        ("vllm/entrypoints/openai/api_server.py", {"vllm"}),
+        ("/sgl-workspace/sglang/python/sglang/bench_one_batch.py", {"sglang"}),
+        ("python/sglang/bench_one_batch.py", {"sglang"}),
+        ("/code/tensorrt_llm/tensorrt_llm/commands/serve.py", {"tensorrt-llm"}),
+        ("/src/TensorRT-LLM/tensorrt_llm/commands/serve.py", {"tensorrt-llm"}),
         ("/opt/venv/lib/python3.12/site-packages/vllm/entrypoints/openai/api_server.py", {"vllm"}),
         ("/src/vllm/vllm/entrypoints/openai/api_server.py", {"vllm"}),
         ("/src/sglang/python/sglang/launch_server.py", {"sglang"}),
@@ -53,7 +65,10 @@ def test_a_folder_makes_no_engine_unless_it_is_the_packages(path: str, engines: 
 
 def test_the_programs_of_llama_cpp_bear_its_folders_name_alone() -> None:
     assert programs(ran("/opt/llama.cpp/build/bin/main", compiled=True)).engines == {"llama.cpp"}
+    assert programs(ran("/tmp/ollama1/runners/cuda_v12/ollama_llama_server", compiled=True)).engines == {"llama.cpp"}
     assert programs(ran("/opt/llama.cpp/convert.py")).engines == set()
+    assert programs(ran("/home/ollama/bin/gpu_burn", compiled=True)).engines == set()
+    assert programs(ran("/opt/bin/main", compiled=True)).engines == set()
 
 
 @pytest.mark.parametrize("script", ["benchmark_serving.py", "bench_serving.py"])
@@ -62,6 +77,8 @@ def test_a_script_that_asks_a_server_is_known_by_its_name(script: str) -> None:
     assert found.asks
     assert found.ranks is None
     assert not programs(ran(PYTHON, "-m sglang.launch_server")).asks
+    assert programs(ran("/src/vllm/vllm/benchmarks/serve.py")).asks
+    assert not programs(ran("/src/vllm/vllm/benchmarks/throughput.py")).asks
 
 
 @pytest.mark.parametrize(
@@ -79,12 +96,60 @@ def test_letters_of_tests_and_launchers_are_no_engines(path: str, flag: str, kno
 
 
 def test_a_launcher_beside_the_ranks_that_it_started_keeps_its_letters() -> None:
-    rules = reach(letter("-x"), None, (), letters=frozenset(("of ranks", "of a test"))).rules
-    assert {"exported-variables", "rdma-adapter-flags"} <= {rule.name for rule in rules}
-    assert [rule.name for rule in reach(letter("-x"), None, (), letters=frozenset()).rules] == ["arguments"]
+    assert best_known("/usr/bin/mpirun", "-x", beside="/opt/all_reduce_perf") == "exported-variables"
 
 
-def letter(flag: str) -> Folded:
-    a, b = (subject(name, None, Process(flags=flags((flag, value)).flags)) for name, value in ("A1", "B2"))
-    (found,) = compare(a.state, b.state).changes
+@pytest.mark.parametrize(
+    ("path", "flag"),
+    [("/usr/bin/numactl", "-m"), ("/usr/bin/taskset", "-c"), ("/usr/bin/bash", "-c"), ("/opt/own", "-c")],
+)
+def test_what_a_letter_says_to_one_process_it_says_to_no_other(path: str, flag: str) -> None:
+    assert best_known(path, flag, beside=LLAMA) == "arguments"
+    assert best_known(LLAMA, flag, beside=path) in ("served-model", "cache-size")
+
+
+def test_one_line_for_two_processes_is_about_what_its_letter_says_to_either() -> None:
+    assert best_known("/usr/bin/sudo", "-c", beside=LLAMA, both=True) == "cache-size"
+
+
+@pytest.mark.parametrize("path", ["/opt/trtllm/bin/gptManagerBenchmark", "/opt/tritonserver/bin/tritonserver"])
+def test_of_a_compiled_program_that_nobody_knows_it_is_not_known_what_it_reads(path: str) -> None:
+    assert not of_variables({"TRTLLM_ENABLE_PDL": "1"}, ran(path, compiled=True)).against
+
+
+def test_of_a_shell_beside_an_engine_what_the_engine_reads_is_known() -> None:
+    server = ran(LLAMA, compiled=True)
+    told = [one.says for one in of_variables({"VLLM_USE_V1": "1"}, ran("/usr/bin/bash", compiled=True), server).against]
+    assert told == ["what ran is llama-server, which is not known to use it"]
+    assert not of_variables({"VLLM_USE_V1": "1"}, ran("/srv/app.py"), server).against
+
+
+def test_one_line_for_two_processes_is_unread_only_where_neither_reads_it() -> None:
+    server, other, script = ran(VLLM, "serve m"), ran("/opt/venv/bin/sglang", "serve m"), ran("/srv/app.py")
+    assert of_variables({"LLAMA_ARG_CTX_SIZE": "1"}, server, other).against
+    assert not of_variables({"LLAMA_ARG_CTX_SIZE": "1"}, server, script).against
+    assert not of_variables({"LLAMA_ARG_CTX_SIZE": "1"}, server, ran(LLAMA, compiled=True)).against
+
+
+def of_variables(env: dict[str, str], *tasks: Process) -> Suspect:
+    """What the first process, of which the second is a child, has in the worse run alone."""
+
+    def side(name: str, level: float, env: dict[str, str]) -> Subject:
+        targets = ("main", "main.child.1")
+        read = (reading("process", replace(it, env=Map(dict(env))), at) for it, at in zip(tasks, targets, strict=False))
+        return subject(name, None, None, *slow(level), *read)
+
+    (found,) = explain(side("A", 11.0, {}), side("B", 15.0, env)).suspects
     return found
+
+
+def best_known(path: str, flag: str, *, beside: str, both: bool = False) -> str:
+    """The rule that knows best a flag which had another value in each run; both: of the process beside it, too."""
+
+    def side(name: str, level: float, value: str) -> Subject:
+        told = ran(path, f"{flag} {value}", compiled=True)
+        other = ran(beside, f"{flag} {value}" if both else "", compiled=True)
+        return subject(name, None, told, *slow(level), reading("process", other, "main.child.1"))
+
+    (found,) = explain(side("A", 11.0, "1"), side("B", 15.0, "2")).suspects
+    return found.rules[0]

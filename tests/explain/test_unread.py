@@ -1,5 +1,7 @@
 """What nothing that is there heeds: a file of another engine or GPU, a variable or module of other GPUs."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
@@ -241,3 +243,13 @@ def test_of_modules_that_one_run_could_not_list_nobody_says_whose_they_are() -> 
     around = Circumstances(on=Machine(gpus=1, products=frozenset(("NVIDIA H200",))))
     assert unread_by(parse_path("kernel/modules/amdgpu"), (), around)
     assert not unread_by(parse_path("kernel/modules"), (), around)
+
+
+def test_one_line_for_several_modules_is_of_others_only_where_all_are() -> None:
+    def loaded(name: str, level: float, modules: Sequence[str]) -> Subject:
+        kernel = Kernel(modules=Map({module: Module(version="1") for module in modules}))
+        return on_host(subject(name, None, program(SCRIPT), *slow(level)), **H200, kernel=kernel)
+
+    for modules, is_idle in ((("amdgpu", "amdkfd"), True), (("amdgpu", "nvidia_peermem"), False)):
+        found = only(loaded("A", 11.0, modules), loaded("B", 15.0, ()))
+        assert bool(found.against) is is_idle

@@ -63,9 +63,10 @@ class Listening:
 
         self.pid = fork_bare([] if held_by is None else [held_by], body)
         until(self._answers)
+        until(lambda: not self.workers())
 
     def _answers(self) -> bool:
-        """And is rid of whoever asked."""
+        """To whoever hears it out; what answered him may be about to end even so."""
         with socket.socket(socket.AF_UNIX) as to, suppress(OSError):
             to.connect(str(self.path))
             to.shutdown(socket.SHUT_WR)
