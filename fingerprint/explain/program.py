@@ -2,7 +2,7 @@
 starts others, and into how many ranks it was told to divide its work."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -42,18 +42,20 @@ _WRAPPERS = frozenset(
 ) | {"stdbuf", "sudo", "time", "timeout", "xargs", "parallel", "nsys", "ncu"}
 _LAUNCHERS = ELSEWHERE | _OF_RANKS | {"jsrun", "aprun", "flux", "shifter", "ch-run", "pdsh", "systemd-run"}
 _HOSTS = ("--nnodes", "--num-nodes", "--num-machines")
+_PER_HOST = ("--nproc-per-node", "--nproc_per_node")
 _DIVIDED = (
     ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
     ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
     ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
     ("--prefill-context-parallel-size", "-pcp"),
-    ("--nproc-per-node", "--nproc_per_node"),
-    _HOSTS,
+    _PER_HOST,
 )
-"""Flags by which each tells into how many ranks the work is divided, of engines and torchrun: their product."""
+"""Flags by which each tells into how many ranks the work is divided: their product, and of ranks by host that of hosts
+as well."""
 _SHARED = frozenset(("--enable-dp-attention",))
 """Flags with which ranks of one kind are those of another, so that there is no product."""
 _ELSEWHERE = (
+    *_HOSTS,
     "--config",
     "--kv-transfer",
     "--disaggregation",
@@ -156,7 +158,7 @@ class Program(msgspec.Struct):
     def ranks(self) -> int | None:
         """An engine that was told of none divides nothing, unless it was told of others, or in another place."""
         items = self.flags.get("items", {})
-        told = [values[0] for names in _DIVIDED if (values := next(filter(None, map(self._flag, names)), []))]
+        told = [values[0] for names in self._divided if (values := next(filter(None, map(self._flag, names)), []))]
         if any(not str(value).isdecimal() for value in told) or _SHARED & items.keys():
             return None
         if told or any(name.startswith(_ELSEWHERE) for name in items):
@@ -165,9 +167,17 @@ class Program(msgspec.Struct):
         return 1 if _ALONE_BY_DEFAULT.intersection(self.engines) and not may_ask else None
 
     @property
+    def _divided(self) -> Iterator[Sequence[str]]:
+        yield from _DIVIDED
+        if any(map(self._flag, _PER_HOST)):
+            yield _HOSTS
+
+    @property
     def asks(self) -> bool:
         """Whether it is a client of an engine."""
-        return any(map(_CLIENTS.fullmatch, (" ".join(self._told_to_be), self._script)))
+        verbs = self._told_to_be
+        is_told_to = self.name == "vllm" and verbs[:1] in (["chat"], ["complete"])
+        return is_told_to or any(map(_CLIENTS.fullmatch, (" ".join(verbs), self._script)))
 
     @property
     def hosts(self) -> int:

@@ -15,18 +15,22 @@ were for the worse."""
 _BRANCHES: Mapping[str, int] = {
     "driver/module/version": 1, "driver/nvml/driver_version": 1, "driver/nvml/cuda_version": 1, "kernel/release": 2,
 }  # fmt: skip
-"""How many of the first numbers of a version tell its branch; of one flavour, which the letters tell."""
+"""How many of the first numbers of a version tell its branch; of one flavour, which the letters tell. All of CUDA 12
+runs what was built for any of it (minor version compatibility)."""
 _LETTERS = re.compile(r"[a-z]+")
+_OF_RED_HAT = re.compile(r"-(\d+)\..*\bel\d")
+"""Of a kernel whose first numbers stay for years: its build number is another one in each minor release."""
 
 
 def is_patch(change: Folded) -> bool:
     told = _BRANCHES.get(change.text)
     sides = (change.first.before, change.first.after)
-    releases = [release(side) for side in sides]
-    if told is None or not all(releases):
-        return False
-    flavours = {tuple(_LETTERS.findall(str(side))) for side in sides}
-    return len({(*found, *(0,) * told)[:told] for found in releases}) == len(flavours) == 1
+    return told is not None and all(map(release, sides)) and len({_branch(str(side), told) for side in sides}) == 1
+
+
+def _branch(version: str, told: int) -> tuple[object, ...]:
+    build = _OF_RED_HAT.search(version)
+    return (*release(version), *(0,) * told)[:told], build and build[1], *_LETTERS.findall(version)
 
 
 def newer(change: Folded, metric: MetricChange | None) -> float:

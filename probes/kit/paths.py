@@ -92,9 +92,15 @@ def _part(part: str, whole: str) -> Part:
 def _match(parts: Sequence[Part], path: Sequence[str]) -> bool:
     if ... not in parts:
         return len(parts) == len(path) and all(map(_is_one, parts, path))
-    at = parts.index(...)
-    ends = range(at, len(path) + 1)
-    return all(map(_is_one, parts[:at], path)) and any(_match(parts[at + 1 :], path[end:]) for end in ends)
+    ends = {0}
+    for part in parts:
+        if part is ...:
+            ends = {*range(min(ends), len(path) + 1)}
+        else:
+            ends = {end + 1 for end in ends if end < len(path) and _is_one(part, path[end])}
+        if not ends:
+            return False
+    return len(path) in ends
 
 
 def _is_one(part: Part, segment: str) -> bool:

@@ -115,7 +115,9 @@ def test_what_went_against_the_stream_is_weighed_by_that_alone() -> None:
         ("6.8.0-45-generic", "6.8.0-60-generic", PATCH),
         ("6.8.1", "6.8.12", PATCH),
         ("7.0.0-1019-nvidia", "7.0.5-1002-nvidia", PATCH),
-        ("5.14.0-427.el9.x86_64", "5.14.0-503.el9.x86_64", PATCH),
+        ("5.14.0-427.13.1.el9_4.x86_64", "5.14.0-427.31.1.el9_4.x86_64", PATCH),
+        ("4.18.0-553.el8_10.x86_64", "4.18.0-553.5.1.el8_10.x86_64", PATCH),
+        ("5.14.0-427.el9.x86_64", "5.14.0-503.el9.x86_64", None),
         ("6.8.0-45-generic", "6.11.0-26-generic", None),
         ("6.8.1", "5.8.1", None),
         ("6.1.55", "6.12.55", None),
@@ -137,7 +139,7 @@ def test_kernels_are_of_one_branch_where_their_first_two_numbers_are_the_same(
 @pytest.mark.parametrize(
     ("read", "before", "after", "part"),
     [
-        (lambda v: Driver(nvml=Answers(cuda_version=v)), "12.8", "12.9", PATCH),
+        (lambda v: Driver(nvml=Answers(cuda_version=v)), "12.2", "12.9", PATCH),
         (lambda v: Driver(nvml=Answers(cuda_version=v)), "12.9", "13.0", None),
         (lambda v: Driver(nvml=Answers(driver_version=v)), "570.86.15", "570.133.20", PATCH),
         (lambda v: Driver(nvml=Answers(driver_version=v)), "57.1", "570.1", None),
