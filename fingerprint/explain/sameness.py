@@ -85,6 +85,7 @@ def _crossed(a: Subject, b: Subject, changes: Changes) -> tuple[str, ...]:
 
 
 def _sentences(a: Subject, b: Subject, host: bool | None, command: bool | None, workload: bool | None) -> Any:
+    yield _shared(a, b)
     if workload is False:
         yield f"Not the same experiment: the workload differs in {', '.join(_unlike_workload(a, b))}."
     if not host:
@@ -100,6 +101,16 @@ def _sentences(a: Subject, b: Subject, host: bool | None, command: bool | None, 
         yield "No workload was recorded."
     if a.last is None or b.last is None:
         yield "A snapshot has no command, no processes and no metrics."
+
+
+def _shared(a: Subject, b: Subject) -> str:
+    x, y = ({run.id for run in side.attempts} for side in (a, b))
+    if not x & y:
+        return ""
+    if x == y:
+        return "A and B are the same run: nothing can differ."
+    count = len(x & y)
+    return f"{count} attempt{'s are' if count > 1 else ' is'} in both A and B: their numbers are not independent."
 
 
 def _other_host(a: Subject, b: Subject, host: bool | None) -> str:

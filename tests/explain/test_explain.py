@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from fingerprint.diff.section import ENDED_UNREAD
 from fingerprint.explain import Subject, exit_status
@@ -188,6 +189,14 @@ def test_another_command_and_another_host_are_said() -> None:
     assert (same.same_host, same.same_command) == (False, False)
     assert "Two hosts" in same.says
     assert "The commands differ." in same.says
+
+
+def test_that_a_run_is_on_both_sides_is_said() -> None:
+    a, b = subject("A"), subject("B")
+    series = replace(a, attempts=(*a.attempts, *b.attempts))
+    assert explained(a, a).comparable.says.startswith("A and B are the same run: nothing can differ.")
+    assert explained(series, b).comparable.says.startswith("1 attempt is in both A and B")
+    assert "both" not in explained(a, b).comparable.says
 
 
 @pytest.mark.parametrize(
