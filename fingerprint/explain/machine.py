@@ -30,7 +30,7 @@ class Machine(NamedTuple):
     """Of either run, and None where nobody can say. gpus: the most that it had. products: names of NVIDIA's. adapters:
     of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it.
     elsewhere: whether GPUs worked, and for no process that was read. contained: whether any process was in a
-    container."""
+    container. mixed: whether a driver of other makers' GPUs drives one."""
 
     gpus: int | None = None
     products: frozenset[str] | None = None
@@ -40,6 +40,7 @@ class Machine(NamedTuple):
     idle: bool = False
     elsewhere: bool = False
     contained: bool | None = None
+    mixed: bool = False
 
 
 class _Seen(Items, frozen=True):
@@ -78,6 +79,7 @@ def machine(a: Subject, b: Subject) -> Machine:
         idle,
         _opened_none(states) and any(map(_BUSY.fullmatch, chain(*(state.samples for state in states)))) and not idle,
         _contained(states),
+        any(map(_is_mixed, states)),
     )
 
 
@@ -107,6 +109,11 @@ def _has_others(state: Effective) -> bool:
     """Whether a module of another maker's GPUs is loaded, or nobody knows."""
     kernel = _section(state, "kernel")
     return kernel is None or kernel.modules.is_unknown or bool(kernel.modules.items.keys() & OF_OTHERS)
+
+
+def _is_mixed(state: Effective) -> bool:
+    on_bus = _section(state, "pcie")
+    return on_bus is not None and any(gpu.get("driver") in OF_OTHERS for gpu in on_bus.gpus.items.values())
 
 
 def _products(states: Sequence[Effective]) -> frozenset[str] | None:

@@ -49,8 +49,9 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
     if path[:2] == ("kernel", "cmdline"):
         return _of_other_processors(path[-1], around)
     if path[:2] == ("kernel", "modules"):
-        is_of_others = path[2:3] and path[2] in OF_OTHERS and around.on.gpus and around.on.products
-        return "the GPUs that were there are of another maker" if is_of_others else ""
+        on, is_of_others = around.on, path[2:3] and path[2] in OF_OTHERS
+        is_idle = is_of_others and on.gpus and on.products and not on.mixed
+        return "the GPUs that were there are of another maker" if is_idle else ""
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
     if path[0] == "libraries":

@@ -18,6 +18,8 @@ from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map, Section, Seen
 from probes.kit.paths import parse_path
+from probes.pcie.sections import Gpu as OnBus
+from probes.pcie.sections import Pcie
 from probes.process import Process
 from probes.process.sections import Interpreter
 from probes.storage.sections import Storage, Tuned
@@ -226,7 +228,14 @@ def test_one_run_in_a_container_is_enough_for_what_its_start_reads() -> None:
 
 @pytest.mark.parametrize(
     ("module", "areas", "of_others"),
-    [("amdgpu", H200, True), ("amdgpu", {}, False), ("amdgpu", NO_GPUS, False), ("nvidia", H200, False)],
+    [
+        ("amdgpu", H200, True),
+        ("amdgpu", {**H200, "pcie": Pcie(gpus=Map({"17": OnBus(driver="nvidia")}))}, True),
+        ("amdgpu", {**H200, "pcie": Pcie(gpus=Map({"17": OnBus(driver="amdgpu")}))}, False),
+        ("amdgpu", {}, False),
+        ("amdgpu", NO_GPUS, False),
+        ("nvidia", H200, False),
+    ],
 )
 def test_the_driver_of_another_makers_gpus_moved_nothing_where_these_are_nvidias(
     module: str, areas: dict[str, Section], of_others: bool
