@@ -36,7 +36,8 @@ class Circumstances(NamedTuple):
     def is_alone(self) -> bool:
         """Whether there are no two GPUs that could say anything to each other, or none was asked to, nor those of
         another host."""
-        return (self.ran.single or (self.on.gpus is not None and self.on.gpus < 2)) and not self.spans_hosts
+        few = self.ran.single or (self.on.gpus is not None and self.on.gpus < 2)
+        return few and not self.ran.others and not self.spans_hosts
 
     @property
     def spans_hosts(self) -> bool | None:
@@ -45,7 +46,9 @@ class Circumstances(NamedTuple):
         if self.ran.hosts > 1:
             return True
         gpus, ranks = self.on.gpus, self.ran.ranks
-        return None if not gpus or ranks is None else ranks > gpus
+        if not gpus or ranks is None:
+            return None
+        return True if ranks > gpus else None if self.ran.others else False
 
     @property
     def by_layer(self) -> bool:

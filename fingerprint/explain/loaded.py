@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from fingerprint.explain.program import words
 from fingerprint.explain.stored import Items, section_of
 from fingerprint.runs.effective import Effective
 from fingerprint.snapshot import Key
@@ -26,7 +27,6 @@ _UPON_TORCH = re.compile(
     r"sentence-transformers"
 )
 """Packages that are used with torch alone."""
-_WORDS = re.compile(r"[a-z0-9]+")
 _OF_NVIDIA = "nvidia"
 """Packages that begin so are as many libraries."""
 _OF_BUILDS = re.compile(r"cu\d+|cpu|gpu|rocm")
@@ -51,10 +51,10 @@ class Loaded(NamedTuple):
     def has(self, package: str) -> bool:
         """By a file of the package or of another build of it, as tensorflow-cpu is of tensorflow, or by one that no
         package lists and whose path bears all words of its name."""
-        words = [word for word in _WORDS.findall(package) if not _OF_BUILDS.fullmatch(word)]
-        if package in self.packages or any(all(word in path for word in words) for path in self.unowned):
+        named = [word for word in words(package) if not _OF_BUILDS.fullmatch(word)]
+        if package in self.packages or any(all(word in path for word in named) for path in self.unowned):
             return True
-        return words[0] != _OF_NVIDIA and any(one.partition("-")[0] == words[0] for one in self.packages)
+        return named[0] != _OF_NVIDIA and any(one.partition("-")[0] == named[0] for one in self.packages)
 
 
 class _File(msgspec.Struct, frozen=True):

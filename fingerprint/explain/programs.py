@@ -1,29 +1,29 @@
 """What ran, of all that was read of it: which engines, on how many GPUs they were told to, and what is their own."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from fingerprint.explain.mechanisms.graph import Letters, Reader
-from fingerprint.explain.program import Program
+from fingerprint.explain.program import Program, words
 from fingerprint.explain.stored import Items, sections_of
 from fingerprint.runs.effective import Effective
 from probes.kit.paths import FactPath
 
-STARTS: Mapping[str, Reader] = {
-    "VLLM_": "vllm",
-    "SGLANG_": "sglang",
-    "SGL_": "sglang",
-    "TRTLLM_": "tensorrt-llm",
-    "TLLM_": "tensorrt-llm",
-    "GGML_": "llama.cpp",
-    "LLAMA_": "llama.cpp",
-    "OLLAMA_": "llama.cpp",
+_VLLM, _SGLANG, _LLAMA_CPP = (frozenset[Reader]((name,)) for name in ("vllm", "sglang", "llama.cpp"))
+_OF_FLASHINFER = frozenset[Reader](("tensorrt-llm", "vllm", "sglang"))
+"""Who calls the kernels that TensorRT-LLM and FlashInfer share."""
+_STARTS: Mapping[str, frozenset[Reader]] = {
+    "VLLM_": _VLLM,
+    "SGLANG_": _SGLANG,
+    "SGL_": _SGLANG,
+    "TRTLLM_": _OF_FLASHINFER,
+    "TLLM_": _OF_FLASHINFER,
+    "GGML_": _LLAMA_CPP,
+    "LLAMA_": _LLAMA_CPP,
+    "OLLAMA_": _LLAMA_CPP,
 }
-"""Of variables that one engine reads."""
-_WORDS = re.compile(r"[a-z0-9]+")
 _RUN_OTHERS = frozenset(("python", "python3", "torchrun"))
 _LEAST_NAME = 4
 Kind = TypeVar("Kind", bound=str)
@@ -34,9 +34,10 @@ class Programs(NamedTuple):
     interpreter. called: words of the names of programs and of the modules that an interpreter was told to run.
     folders: words of those that hold them. ranks: the most that any was divided into by its flags; None where none
     tells. single: whether each is an engine that is known to be divided into none. astray: whether each ran from
-    elsewhere than the git tree that is told of it. hosts: the most that any was told of. asks: whether each is a client
-    of an engine. hands_on: whether any starts others where nobody looked. letters, reads: by target, whose its flags of
-    one letter are, and which engine it is, or may hand on to; of none of these nobody knows what it reads."""
+    elsewhere than the git tree that is told of it. hosts: the most that any was told of. others: whether any may work
+    with others that nobody told of. asks: whether each is a client of an engine. unseen: whether any starts others
+    where nobody looked. letters, reads, named: by target, whose its flags of one letter are, which engine it is, or may
+    hand on to, and what these are called; of what is none nobody knows what it reads."""
 
     engines: frozenset[Reader] = frozenset()
     compiled: frozenset[str] = frozenset()
@@ -46,10 +47,12 @@ class Programs(NamedTuple):
     single: bool = False
     astray: bool = False
     hosts: int = 1
+    others: bool = False
     asks: bool = False
-    hands_on: bool = False
+    unseen: bool = False
     letters: Mapping[str, frozenset[Letters]] = {}
     reads: Mapping[str, frozenset[Reader]] = {}
+    named: Mapping[str, frozenset[str]] = {}
 
     @property
     def scripted(self) -> bool:
@@ -63,22 +66,25 @@ def programs(states: Iterable[Effective]) -> Programs:
     every = [program for _, program in by_target]
     working = [program for state in states for program in _working(state)]
     installed = frozenset[str]().union(*map(_installed, states))
-    hands_on = any(program.hands_on for program in working)
+    unseen = any(program.hands_on for program in working)
     engines = frozenset(engine for program in every for engine in program.engines)
-    known = all(program.is_compiled for program in every) and not hands_on
+    named = frozenset(name for program in working for name in program.named)
+    known = all(program.is_compiled for program in every) and not unseen
     return Programs(
         engines=engines,
         compiled=frozenset(program.name for program in working) if known else frozenset(),
         called=frozenset(word for program in every for word in program.called),
         folders=frozenset(word for program in every for word in program.folders),
         ranks=max((told for program in every if (told := program.ranks)), default=None),
-        single=bool(working) and all(program.ranks == 1 and any(program.engines) for program in working),
+        single=bool(working) and all(program.is_alone for program in working),
         astray=bool(every) and all(program.is_astray(installed) for program in every),
         hosts=max((program.hosts for program in every), default=1),
+        others=any(program.is_told_of_others for program in working),
         asks=bool(working) and all(program.asks for program in working),
-        hands_on=hands_on,
+        unseen=unseen,
         letters=_joined((target, program.letters) for target, program in by_target),
         reads=_joined((target, engines if program.hands_on else program.engines) for target, program in by_target),
+        named=_joined((target, named if program.hands_on else program.named) for target, program in by_target),
     )
 
 
@@ -115,6 +121,11 @@ def _installed(state: Effective) -> Iterator[str]:
         yield from read.packages.items.keys() - read.origins.items.keys()
 
 
+def readers_of(variable: str) -> frozenset[Reader]:
+    """The engines that read it, by its first letters; none of what any may read."""
+    return next((engines for start, engines in _STARTS.items() if variable.startswith(start)), frozenset())
+
+
 def own_by(path: FactPath, ran: Programs) -> bool:
     """Whether it is the program's own: a flag of its command line, or a variable that bears its name, or how that
     begins."""
@@ -122,7 +133,7 @@ def own_by(path: FactPath, ran: Programs) -> bool:
         return path[0] == "process" and path[-1] == "operands"
     name = path[-1].partition("_")[0].lower()
     names = {*ran.engines, *ran.called} - _RUN_OTHERS
-    if path[-2] == "flags" or STARTS.get(f"{name.upper()}_") in ran.engines or name in names:
+    if path[-2] == "flags" or readers_of(path[-1]) & ran.engines or name in names:
         return True
     return len(name) >= _LEAST_NAME and any(word.startswith(name) for word in names | ran.folders)
 
@@ -140,5 +151,5 @@ def is_own_code(path: FactPath, ran: Programs) -> bool:
         or path[2:3] not in (("libraries",), ("packages",), ("origins",))
     ):
         return False
-    first = next(iter(_WORDS.findall(path[3].lower().removeprefix("lib"))), "") if len(path) > 3 else ""
+    first = next(iter(words(path[3].lower().removeprefix("lib"))), "") if len(path) > 3 else ""
     return len(first) >= _LEAST_NAME and first in ran.called

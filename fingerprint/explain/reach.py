@@ -96,16 +96,16 @@ def _seeing(change: Folded, letters: Mapping[str, frozenset[Letters]]) -> tuple[
     A letter that nobody knows is a flag like any: what `-c` says to an engine, it says to no shell."""
     known = (_known(one.path, letters.get(one.key.target, frozenset())) for one in change.changes)
     path = change.first.path
-    like_any = rules_of(FactPath((*path[:-1], ANY_FLAG))) if _is_letter(path) else ()
+    like_any = rules_of(FactPath((*path[:-1], ANY_FLAG))) if is_letter(path) else ()
     return max(filter(None, known), key=lambda rules: rules[0].confirmed, default=like_any)
 
 
 def _known(path: FactPath, letters: frozenset[Letters]) -> tuple[Rule, ...]:
     rules = rules_of(path)
-    return tuple(rule for rule in rules if rule.letters in letters) if _is_letter(path) else rules
+    return tuple(rule for rule in rules if rule.letters in letters) if is_letter(path) else rules
 
 
-def _is_letter(path: FactPath) -> bool:
+def is_letter(path: FactPath) -> bool:
     return path[-2:-1] == ("flags",) and len(path[-1]) == len("-c")
 
 

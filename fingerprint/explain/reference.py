@@ -8,7 +8,8 @@ from fingerprint import catalog
 from fingerprint.catalog import CatalogFact, Row
 from fingerprint.explain.judged import told
 from fingerprint.explain.mechanisms import phases_of, rule, rules, rules_of, themes
-from fingerprint.explain.mechanisms.graph import Bound, Condition, Rule, Sign, Way
+from fingerprint.explain.mechanisms.graph import Bound, Condition, Letters, Rule, Sign, Way
+from fingerprint.explain.reach import is_letter
 from probes.kit.paths import FactPath, parse_glob, parse_path
 
 INCIDENTS = 303
@@ -63,6 +64,11 @@ def of_rule(rule: Rule) -> str:
 def rows_of_rule(rule: Rule) -> Iterator[Row]:
     yield "Theme", theme_of(rule)
     yield "Sees", "\n".join(rule.sees)
+    if has_letters(rule):
+        yield (
+            "Letters",
+            f"flags of one letter are those of {LETTERS[rule.letters]}: to other programs they say other things",
+        )
     yield "Moves", f"{', '.join(rule.moves)}; {direction(rule)}"
     yield "Reaches", "\n".join(f"{phase} ({why})" for phase, why in phases_of(rule).items())
     yield "Why", rule.why
@@ -91,6 +97,15 @@ CLASSES = {
     "memory": "of memory taken", "ended": "of a run that ended with an error",
 }  # fmt: skip
 NEEDS_RDMA = "an adapter of RDMA, and peers on other hosts: without them it moves nothing"
+
+
+LETTERS: Mapping[Letters, str] = {
+    "of an engine": "engines that serve models", "of a test": "tests of transfers", "of ranks": "what starts ranks",
+}  # fmt: skip
+
+
+def has_letters(rule: Rule) -> bool:
+    return any(is_letter(FactPath(glob.split("/"))) for glob in rule.sees)
 
 
 def enough(value: float) -> str:
@@ -170,7 +185,8 @@ def rows_of_fact(pattern: str, fact: CatalogFact) -> Iterator[Row]:
 
 
 def _in_short(rule: Rule) -> str:
-    return f"{rule.name}: {', '.join(rule.moves)} -> {', '.join(phases_of(rule))}"
+    whose = f" (of {LETTERS[rule.letters]})" if has_letters(rule) else ""
+    return f"{rule.name}{whose}: {', '.join(rule.moves)} -> {', '.join(phases_of(rule))}"
 
 
 def _unseen(fact: CatalogFact) -> str:

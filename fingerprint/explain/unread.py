@@ -1,17 +1,17 @@
 """Why nothing that is there heeds a state that differs: variables, flags, parameters, modules, files of others."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from fingerprint.diff.changes import Folded
 from fingerprint.explain.circumstances import Circumstances
+from fingerprint.explain.engines import SERVE
 from fingerprint.explain.loaded import not_loaded
 from fingerprint.explain.machine import OF_OTHERS
 from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.graph import Reader, Rule
-from fingerprint.explain.program import SERVE
-from fingerprint.explain.programs import STARTS
+from fingerprint.explain.programs import readers_of
 from probes.kit.paths import FactPath
 
 _OF_AN_INTERPRETER = "PYTHON"
@@ -30,6 +30,10 @@ _WITHOUT_SUCH_SWITCHES = re.compile(
     r"\b(K\d+|M\d+|P\d+|V100|T4G?|A\d+[A-Z]?|L4|L40S?|GB10|Orin|Thor)\b|GeForce|RTX|GTX|TITAN|Quadro"
 )
 """GPUs of before Hopper, and of workstations: whose NVSwitches, if they have any, do not reduce."""
+_CALLED: Mapping[str, Reader] = {
+    "vllm": "vllm", "sgl-kernel": "sglang", "tensorrt-llm": "tensorrt-llm", "llama-cpp-python": "llama.cpp",
+}  # fmt: skip
+"""Packages by whose machine code in memory it is told that an engine was called."""
 _MADE_FOR = re.compile(r"device_name=([^,.]+)")
 """In the name of a file of tuned kernels."""
 
@@ -74,11 +78,11 @@ def _of_other_processors(parameter: str, around: Circumstances) -> str:
 
 def _of_another_engine(tuned: str, around: Circumstances) -> str:
     """tuned: ENGINE.KERNEL, or the variable that names the folder. A script may import any engine's kernels."""
-    engine, ran = _by_variable(tuned) or tuned.partition(".")[0], around.ran
-    serving = ran.engines & SERVE
-    if (serving and engine not in serving) or (ran.compiled and engine in SERVE):
-        return f"what ran is {', '.join(sorted(ran.compiled or serving))}, and these are kernels of {engine}"
-    return ""
+    ran, of_any = around.ran, frozenset((tuned.partition(".")[0],))
+    engines = (readers_of(tuned) or of_any) & SERVE
+    if not engines or not ran.engines or engines & ran.engines or not (ran.engines & SERVE or ran.compiled):
+        return ""
+    return f"what ran is {_listed(ran.compiled or ran.engines)}, and these are kernels of {_listed(engines)}"
 
 
 def _of_other_gpus(file: str, around: Circumstances) -> str:
@@ -105,16 +109,12 @@ def _is_one_of(product: str, wanted: str) -> bool:
     return f"{product}_".startswith(f"{wanted}_") or wanted.startswith(f"{product}_MIG_")
 
 
-def _by_variable(name: str) -> Reader | None:
-    """The engine that reads it, by its first letters."""
-    return next((engine for start, engine in STARTS.items() if name.startswith(start)), None)
-
-
 def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
     ran, is_variable = around.ran, path[-2:-1] == ("env",)
-    if is_variable and path[-1].startswith(_OF_AN_INTERPRETER) and ran.compiled:
-        return f"what ran is {', '.join(sorted(ran.compiled))}, which no interpreter runs"
-    if is_variable and ran.hands_on:
+    there = ran.reads.get(path[1], ran.engines)
+    if is_variable and path[-1].startswith(_OF_AN_INTERPRETER) and ran.compiled and there:
+        return f"what ran is {_listed(ran.compiled)}, which no interpreter runs"
+    if is_variable and ran.unseen:
         return ""
     if is_variable and around.on.products == frozenset() and _OF_NVIDIA.match(path[-1]):
         return "it is for GPUs of NVIDIA, and none was there"
@@ -125,9 +125,18 @@ def _of_other_programs(path: FactPath, rules: Sequence[Rule], around: Circumstan
     if is_variable and (why := not_loaded(path, around.loaded)):
         return why
     told = [frozenset(rule.read_by) for rule in rules if rule.read_by]
-    reader = _by_variable(path[-1])
-    told += [frozenset((reader,))] if reader and is_variable else []
-    there = ran.reads.get(path[1], ran.engines)
-    if not told or not there or frozenset.intersection(*told) & there:
+    told += [readers] if is_variable and (readers := readers_of(path[-1])) else []
+    if not told or not there or frozenset.intersection(*told) & {*there, *_in_memory(around)}:
         return ""
-    return f"what ran is {', '.join(sorted(ran.compiled or ran.engines))}, which is not known to use it"
+    return f"what ran is {_listed(ran.named.get(path[1], there))}, which is not known to use it"
+
+
+def _in_memory(around: Circumstances) -> Iterator[Reader]:
+    """Engines that others may call: SGLang's first releases called vLLM."""
+    for package, engine in _CALLED.items():
+        if around.loaded is not None and around.loaded.has(package):
+            yield engine
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -18,8 +18,8 @@ _BRANCHES: Mapping[str, int] = {
 """How many of the first numbers of a version tell its branch; of one flavour, which the letters tell. All of CUDA 12
 runs what was built for any of it (minor version compatibility)."""
 _LETTERS = re.compile(r"[a-z]+")
-_OF_RED_HAT = re.compile(r"-(\d+)\..*\bel\d")
-"""Of a kernel whose first numbers stay for years: its build number is another one in each minor release."""
+_BUILD = re.compile(r"-(\d+)\.(?:.*\bel\d|[\d.]+-default)")
+"""Of Red Hat's kernels and SUSE's, whose first numbers stay for years: another one in each minor release."""
 
 
 def is_patch(change: Folded) -> bool:
@@ -29,7 +29,7 @@ def is_patch(change: Folded) -> bool:
 
 
 def _branch(version: str, told: int) -> tuple[object, ...]:
-    build = _OF_RED_HAT.search(version)
+    build = _BUILD.search(version)
     return (*release(version), *(0,) * told)[:told], build and build[1], *_LETTERS.findall(version)
 
 

@@ -10,7 +10,9 @@ for exactly one segment or a part of one, `**` for any number of segments, none 
 
 import re
 from collections.abc import Sequence
+from fnmatch import translate
 from functools import lru_cache
+from glob import escape
 from types import EllipsisType
 
 from probes.kit.lazy import lazy_regex
@@ -86,7 +88,7 @@ def _part(part: str, whole: str) -> Part:
     literals = [_segment(piece, whole) if piece else "" for piece in part.split("*")]
     if literals == [""]:
         raise ValueError(f"'{whole}' has an empty segment: write area/*/name")
-    return literals[0] if len(literals) == 1 else re.compile(".*".join(map(re.escape, literals)), re.DOTALL)
+    return literals[0] if len(literals) == 1 else re.compile(translate("*".join(map(escape, literals))))
 
 
 def _match(parts: Sequence[Part], path: Sequence[str]) -> bool:

@@ -32,13 +32,14 @@ from tests.explain.subjects import START, subject
 
 SERVER, BENCHMARK, SCRIPT = "/opt/venv/bin/vllm", "/usr/bin/all_reduce_perf", "/home/u/train.py"
 LAUNCHER = "/usr/bin/srun"
+TRITON = "/opt/tritonserver/bin/tritonserver"
 NCCL, OF_VLLM, OF_SGLANG = "NCCL_ALGO", "VLLM_USE_BREAKABLE_CUDAGRAPH", "SGLANG_USE_AITER"
 
 
 def program(path: str, **variables: str) -> Process:
     python = (
         Interpreter(path="/usr/bin/python3.12")
-        if path not in (BENCHMARK, LAUNCHER)
+        if path not in (BENCHMARK, LAUNCHER, TRITON)
         else Interpreter(path=Gap("absent", "none"))
     )
     return Process(program=Program(path=path), interpreter=python, env=Map(dict(variables)))

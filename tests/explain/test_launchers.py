@@ -28,13 +28,13 @@ def test_of_what_a_launcher_starts_elsewhere_its_own_host_tells_nothing(variable
     path = parse_path(f"process/main/env/{variable}")
     here = Circumstances(on=Machine(gpus=0, products=frozenset()), loaded=NO_TORCH)
     assert unread_by(path, (), here)
-    assert not unread_by(path, (), here._replace(ran=Programs(hands_on=True)))
+    assert not unread_by(path, (), here._replace(ran=Programs(unseen=True)))
 
 
-@pytest.mark.parametrize("name", ["bash", "env", "numactl", "make", "srun", "mpiexec.hydra", "systemd-run"])
+@pytest.mark.parametrize("name", ["bash", "env", "numactl", "make", "srun", "mpiexec.hydra", "lxc", "uv"])
 def test_a_shell_or_a_wrapper_is_no_program_of_which_it_is_known_what_it_reads(name: str) -> None:
     found = programs(ran(f"/usr/bin/{name}", compiled=True))
-    assert found.hands_on
+    assert found.unseen
     assert not found.compiled
 
 
@@ -47,6 +47,13 @@ def test_a_shell_or_a_wrapper_is_no_program_of_which_it_is_known_what_it_reads(n
         ("/home/vllm/benchmarks/mine.py", set()),
         ("/home/vllm/vllm/train.py", set()),
         ("/home/tensorrt_llm/train.py", set()),
+        ("/data/vllm/v1/train.py", set()),
+        ("/home/me/python/sglang/mytrain.py", set()),
+        ("/opt/venv/lib/python3.12/site-packages/lmcache/integration/vllm/x.py", set()),
+        ("/home/u/sgl_bench.py", set()),
+        ("/home/u/vllm.sh", set()),
+        ("/opt/venv/bin/llama-stack", set()),
+        ("/opt/koboldcpp/koboldcpp.py", {"llama.cpp"}),
         ("/src/vllm/vllm/benchmarks/throughput.py", {"vllm"}),
         ("/src/vllm/benchmarks/benchmark_throughput.py", {"vllm"}),
         ("vllm/entrypoints/openai/api_server.py", {"vllm"}),
@@ -89,6 +96,7 @@ def test_a_script_that_asks_a_server_is_known_by_its_name(script: str) -> None:
         ("/usr/bin/srun", "-c", "arguments"),
         ("/usr/bin/docker", "-m", "arguments"),
         ("/usr/bin/mpirun", "-c", "arguments"),
+        ("/usr/bin/llama-swap", "-c", "arguments"),
     ],
 )
 def test_letters_of_tests_and_launchers_are_no_engines(path: str, flag: str, known: str) -> None:
@@ -113,8 +121,28 @@ def test_one_line_for_two_processes_is_about_what_its_letter_says_to_either() ->
 
 
 @pytest.mark.parametrize("path", ["/opt/trtllm/bin/gptManagerBenchmark", "/opt/tritonserver/bin/tritonserver"])
-def test_of_a_compiled_program_that_nobody_knows_it_is_not_known_what_it_reads(path: str) -> None:
-    assert not of_variables({"TRTLLM_ENABLE_PDL": "1"}, ran(path, compiled=True)).against
+@pytest.mark.parametrize("variable", ["TRTLLM_ENABLE_PDL", "VLLM_USE_V1", "PYTHONMALLOC"])
+def test_of_a_compiled_program_that_nobody_knows_it_is_not_known_what_it_reads(path: str, variable: str) -> None:
+    """It may embed an interpreter, or start one."""
+    assert not of_variables({variable: "1"}, ran(path, compiled=True)).against
+
+
+def test_kernels_that_engines_share_read_the_variables_of_one() -> None:
+    assert not of_variables({"TRTLLM_ENABLE_PDL": "0"}, ran(VLLM, "serve m")).against
+    assert of_variables({"TRTLLM_ENABLE_PDL": "0"}, ran(LLAMA, compiled=True)).against
+
+
+def test_an_engine_that_another_called_reads_its_variables() -> None:
+    server = Circumstances(ran=Programs(engines=frozenset(("sglang",))))
+    path = parse_path("process/main/env/VLLM_USE_V1")
+    called = Loaded(packages=frozenset(("vllm",)), libraries=frozenset(("libtorch",)))
+    assert unread_by(path, (), server)
+    assert not unread_by(path, (), server._replace(loaded=called))
+
+
+def test_the_process_is_named_that_does_not_read_it_and_no_other() -> None:
+    told = of_variables({"VLLM_USE_V1": "1"}, ran(LLAMA, compiled=True), ran(VLLM, "serve m"), only_first=True).against
+    assert [one.says for one in told] == ["what ran is llama-server, which is not known to use it"]
 
 
 def test_of_a_shell_beside_an_engine_what_the_engine_reads_is_known() -> None:
@@ -131,12 +159,14 @@ def test_one_line_for_two_processes_is_unread_only_where_neither_reads_it() -> N
     assert not of_variables({"LLAMA_ARG_CTX_SIZE": "1"}, server, ran(LLAMA, compiled=True)).against
 
 
-def of_variables(env: dict[str, str], *tasks: Process) -> Suspect:
-    """What the first process, of which the second is a child, has in the worse run alone."""
+def of_variables(env: dict[str, str], *tasks: Process, only_first: bool = False) -> Suspect:
+    """What the first process, and the second one that is its child, have in the worse run alone."""
 
     def side(name: str, level: float, env: dict[str, str]) -> Subject:
         targets = ("main", "main.child.1")
-        read = (reading("process", replace(it, env=Map(dict(env))), at) for it, at in zip(tasks, targets, strict=False))
+        given = (env, {} if only_first else env)
+        each = zip(tasks, given, targets, strict=False)
+        read = (reading("process", replace(task, env=Map(dict(env))), target) for task, env, target in each)
         return subject(name, None, None, *slow(level), *read)
 
     (found,) = explain(side("A", 11.0, {}), side("B", 15.0, env)).suspects

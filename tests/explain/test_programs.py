@@ -1,6 +1,7 @@
 """What ran: which engine, on how many GPUs by its flags, and what is its own."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,7 @@ def programs(*tasks: Process, read: Sequence[AnyRecord] = ()) -> Programs:
         (SGLANG, "serve --disaggregation-mode prefill", None),
         (SGLANG, "serve --tp-size 8 --tp 2", 8),
         (TORCHRUN, "--nproc-per-node 8 --nnodes 2 train.py", 16),
+        (TORCHRUN, "--nproc-per-node 4 dp.py --tp-size=2 --pp-size=1 --dp-size=2", 4),
         (TORCHRUN, "--nnodes 2 train.py", None),
         (VLLM, "serve m -tp 16 --nnodes 2", 16),
         (VLLM, "serve m --nnodes 2", None),
@@ -109,6 +111,7 @@ def test_a_single_rank_is_what_every_engine_is_known_to_have(tasks: Sequence[Pro
         ("--nnodes 1:4", 1),
         ("--nnodes 2:4", 2),
         ("--num_machines 3", 3),
+        ("--nnodes auto", 1),
         ("--nnodes all", 1),
     ],
 )
@@ -117,8 +120,32 @@ def test_hosts_are_those_that_it_was_told_of(line: str, hosts: int) -> None:
     found = programs(ran(TORCHRUN, f"--nproc-per-node 4 {line} train.py"))
     assert found.hosts == hosts
     assert Circumstances(ran=found, on=Machine(gpus=64)).spans_hosts is (
-        True if hosts > 1 else None if ":" in line or "all" in line else False
+        True if hosts > 1 else None if ":" in line or "a" in line else False
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "alone"),
+    [
+        (VLLM, "serve m -tp 1", True),
+        (VLLM, "serve m -tp 1 --kv-transfer-config {}", False),
+        (VLLM, "serve m -tp 1 --config f", True),
+        (SGLANG, "serve --tp-size 1 --disaggregation-mode prefill", False),
+        (TORCHRUN, "--nproc-per-node 1 --nnodes auto train.py", False),
+        (TORCHRUN, "--nproc-per-node 1 train.py", True),
+        ("/usr/bin/mpirun", "-np 2 -H a,b train", False),
+        ("/usr/bin/srun", "-N 2 train", False),
+        ("/usr/bin/docker", "run --config f image", True),
+    ],
+)
+def test_a_host_of_one_gpu_is_alone_unless_what_ran_may_work_with_others(path: str, line: str, alone: bool) -> None:
+    assert Circumstances(ran=programs(ran(path, line)), on=Machine(gpus=1)).is_alone is alone
+
+
+def test_of_what_is_told_of_others_nobody_says_that_it_spans_no_hosts() -> None:
+    line = "serve m -dp 4 --data-parallel-size-local 2 --data-parallel-address H"
+    assert Circumstances(ran=programs(ran(VLLM, line)), on=Machine(gpus=8)).spans_hosts is None
+    assert Circumstances(ran=programs(ran(VLLM, line)), on=Machine(gpus=2)).spans_hosts is True
 
 
 def test_of_two_runs_the_one_that_was_divided_further_tells_the_ranks() -> None:
@@ -217,17 +244,18 @@ def test_what_an_interpreter_or_a_launcher_starts_may_read_and_import_anything(
 
 
 @pytest.mark.parametrize(
-    ("path", "hands_on"),
+    ("path", "unseen"),
     [("/usr/bin/docker", True), ("/usr/bin/srun", True), ("enroot", True), (VLLM, False), ("/opt/docker/run", False)],
 )
-def test_what_starts_others_where_nobody_looked_hands_on_what_it_was_given(path: str, hands_on: bool) -> None:
+def test_what_starts_others_where_nobody_looked_hands_on_what_it_was_given(path: str, unseen: bool) -> None:
     task = ran(path, compiled=path != VLLM)
-    assert programs(task).hands_on is hands_on
-    assert programs(ran(VLLM, "serve m"), task).hands_on is hands_on
+    assert programs(task).unseen is unseen
+    assert programs(ran(VLLM, "serve m"), task).unseen is unseen
 
 
 def test_of_runs_that_were_not_read_nobody_knows_what_ran() -> None:
-    assert programs(Process()) == Programs(letters={"main": frozenset()}, reads={"main": frozenset()})
+    nothing = {"main": frozenset[Any]()}
+    assert programs(Process()) == Programs(letters=nothing, reads=nothing, named=nothing)
 
 
 # What is the program's own.

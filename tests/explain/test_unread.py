@@ -24,7 +24,7 @@ from probes.process import Process
 from probes.process.sections import Interpreter
 from probes.storage.sections import Storage, Tuned
 from tests.explain.subjects import on_host, reading, subject
-from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, program, slow
+from tests.explain.test_circumstances import BENCHMARK, SCRIPT, SERVER, TRITON, program, slow
 from tests.runs.recorded import measured
 
 NO_GPUS = {"gpu": Gpus(gpus=Map({})), "kernel": Kernel(modules=Map({}))}
@@ -63,6 +63,7 @@ def of_file(path: str, tuned: str, file: str, **areas: Section) -> Suspect:
         (SCRIPT, "sglang.fused_moe", ""),
         (BENCHMARK, "sglang.fused_moe", "what ran is all_reduce_perf, and these are kernels of sglang"),
         (BENCHMARK, "triton.cache", ""),
+        (TRITON, "vllm.fused_moe", ""),
     ],
 )
 def test_kernels_that_another_engine_would_load_moved_nothing(path: str, tuned: str, says: str) -> None:

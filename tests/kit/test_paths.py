@@ -59,6 +59,12 @@ def test_two_stars_stand_for_any_number_of_segments(names: list[str], cut: int) 
         ("nodes/0/1", "nodes/0/1", True),
         ("nodes/*/07", "nodes/0/07", True),
         ("nodes/0*", "nodes/01", True),
+        ("a/x[1]*?", "a/x[1]y?", True),
+        ("a/x[1]*?", "a/x1yz", False),
+        ("a/x%2A*", "a/x%2Ay", True),
+        (f"a/{'a*' * 30}b", f"a/{'a' * 60}", False),
+        (f"a/{'a*' * 30}b", f"a/{'a' * 60}b", True),
+        (f"{'**/' * 30}z", "/".join("abcdefghijklmnopqrst"), False),
     ],
 )
 def test_one_star_is_one_segment_or_a_part_of_one(glob: str, path: str, matches: bool) -> None:
