@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from fingerprint.explain.mechanisms import phases_of, rules, themes
 from fingerprint.explain.mechanisms.graph import SERVES, Condition, Rule
-from fingerprint.explain.reference import NEEDS_RDMA, bound, condition, direction, enough, incidents, suspected
+from fingerprint.explain.reference import (
+    LETTERS,
+    NEEDS_RDMA,
+    bound,
+    condition,
+    direction,
+    enough,
+    has_letters,
+    incidents,
+    suspected,
+)
 
 HEAD = """# Mechanisms
 
@@ -77,6 +87,8 @@ def conditions(rule: Rule) -> Iterator[str]:
         yield f"told by messages of programs: {quoted(rule.told_by)}"
     if rule.between:
         yield "is between GPUs, or nodes: of a GPU that is alone it moves nothing"
+    if has_letters(rule):
+        yield f"is, of flags of one letter, about those of {LETTERS[rule.letters]}"
     if rule.over_rdma:
         yield f"needs {NEEDS_RDMA}"
     if rule.enough is not None:

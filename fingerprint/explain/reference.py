@@ -64,11 +64,6 @@ def of_rule(rule: Rule) -> str:
 def rows_of_rule(rule: Rule) -> Iterator[Row]:
     yield "Theme", theme_of(rule)
     yield "Sees", "\n".join(rule.sees)
-    if has_letters(rule):
-        yield (
-            "Letters",
-            f"flags of one letter are those of {LETTERS[rule.letters]}: to other programs they say other things",
-        )
     yield "Moves", f"{', '.join(rule.moves)}; {direction(rule)}"
     yield "Reaches", "\n".join(f"{phase} ({why})" for phase, why in phases_of(rule).items())
     yield "Why", rule.why
@@ -83,6 +78,8 @@ def rows_of_rule(rule: Rule) -> Iterator[Row]:
         yield "Needs", NEEDS_RDMA
     if rule.enough is not None:
         yield "Enough", enough(rule.enough)
+    if has_letters(rule):
+        yield "Letters", f"flags of one letter are those of {LETTERS[rule.letters]}; to others they say other things"
     yield "Suspected", suspected(rule)
     yield "Explains", bound(rule.bound)
     yield "Confirm", rule.confirm
@@ -186,7 +183,7 @@ def rows_of_fact(pattern: str, fact: CatalogFact) -> Iterator[Row]:
 
 def _in_short(rule: Rule) -> str:
     whose = f" (of {LETTERS[rule.letters]})" if has_letters(rule) else ""
-    return f"{rule.name}{whose}: {', '.join(rule.moves)} -> {', '.join(phases_of(rule))}"
+    return f"{rule.name}: {', '.join(rule.moves)} -> {', '.join(phases_of(rule))}{whose}"
 
 
 def _unseen(fact: CatalogFact) -> str:

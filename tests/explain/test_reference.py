@@ -17,7 +17,7 @@ HEADINGS = (
 SOME_AND_ALL = [
     pytest.param(one, id=one.name, marks=[pytest.mark.long] if at % 4 else []) for at, one in enumerate(rules())
 ]
-WHERE_THERE_IS_ANY = ("Shows in", "Told by", "Between", "Needs", "Enough")
+WHERE_THERE_IS_ANY = ("Shows in", "Told by", "Between", "Needs", "Enough", "Letters")
 
 
 def parts(text: str) -> dict[str, str]:
