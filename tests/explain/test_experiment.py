@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.mechanisms.graph import SERVES
@@ -28,10 +30,32 @@ def test_the_first_is_set_back_and_the_second_kept_and_what_will_be_seen_is_said
 
 
 def test_where_only_the_second_has_a_command_or_the_first_needs_a_reboot_the_second_is_set_back() -> None:
-    for first in (power(restore=None), power(restore="reboot"), power(restore="renice -n 0 -p PID")):
+    for first in (power(restore=None), power(restore="reboot")):
         step = deciding([WORSE], [first, rival(restore="export NCCL_ALGO=Ring")])
         assert step.startswith("Set only the second suspect back, keep gpu/*/power_limit, and run again")
         assert step.endswith(": export NCCL_ALGO=Ring")
+
+
+def test_what_is_set_where_a_run_is_started_is_set_back_first_although_no_command_does_it() -> None:
+    variable, batch = rival(), suspect(1, "process/main/flags/--max-num-seqs", "16", "256", rules=("batches",))
+    assert deciding([WORSE], [variable, power()]) == deciding([WORSE], [batch, power()]) == ""
+    assert deciding([WORSE], [power(restore="renice -n 0 -p PID"), rival(restore="x")]) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"likelihood": "likely"}, {}),
+        ({"score": 0.6}, {"score": 0.4}),
+        ({}, {"parts": {"alone": -0.2}}),
+        ({}, {"parts": {"unread": -0.3}}),
+        ({}, {"parts": {"idle": -0.2}}),
+    ],
+)
+def test_who_is_far_behind_or_cannot_act_here_is_no_rival(first: dict[str, Any], second: dict[str, Any]) -> None:
+    assert deciding([WORSE], [power(), rival()])
+    assert deciding([WORSE], [power(**first), rival(**second)]) == ""
+    assert [*besides([WORSE], [power(**first), rival(**second)])] == []
 
 
 def test_without_a_rival_or_a_command_nothing_has_to_be_decided() -> None:
@@ -50,11 +74,11 @@ def test_nothing_is_promised_of_a_metric_that_did_not_move() -> None:
 
 
 def test_a_number_that_nobody_took_and_that_tells_the_two_apart_is_asked_for() -> None:
-    """Decoding waits for both; a collective that is measured by itself for NCCL alone, as does the start."""
+    """Decoding waits for both; a collective that is measured by itself for NCCL alone."""
     tell = "process/main/env/NCCL_ALGO should move it, gpu/*/power_limit should not"
-    assert [*besides([WORSE], [power(), rival()])] == [f"Measure a copy or an all-reduce as well, in both: {tell}"]
+    assert [*besides([WORSE], [power(), rival()])] == [f"Measure an all-reduce by itself as well, in both: {tell}"]
     collective = metric("busbw", "same", 40.0, 40.1, unit="GB/s")
-    assert [*besides([WORSE, collective], [power(), rival()])] == [f"Measure the start as well, in both: {tell}"]
+    assert [*besides([WORSE, collective], [power(), rival()])] == []
     every_run = [metric("wall_time", "worse", 4.0, 8.0), metric("peak_memory", "same", 9.0, 9.0, unit="B")]
     assert [*besides(every_run, [power(), rival()])] == []
 
@@ -65,6 +89,29 @@ def test_no_number_is_asked_for_that_other_code_need_not_move() -> None:
     step = metric("decode_ms", "worse", 10.0, 13.0, unit="ms")
     told = [*besides([step], [suspect(1, "driver/module/version", "1", "2", rules=("power-limit",)), compilers])]
     assert not any("accept length" in line for line in told)
+
+
+def one(fact: str, rule: str, rank: int = 1) -> Suspect:
+    return suspect(rank, fact, "a", "b", rules=(rule,))
+
+
+@pytest.mark.parametrize(
+    ("mover", "other", "what"),
+    [
+        (("storage/main/models/target/mount/type", "storage-file-system"), "power-limit", "the start"),
+        (("process/main/flags/--enforce-eager", "no-graphs"), "file-watches", "plain decoding, without speculation"),
+        (("gpu/*/ecc/mode_current", "ecc-mode"), "file-watches", "plain decoding, without speculation"),
+        (("kernel/release", "kernel-release"), "power-limit", ""),
+        (("libraries/main/packages/fastapi/version", "package-front-end"), "power-limit", ""),
+    ],
+)
+def test_a_number_is_asked_for_that_is_moved_whatever_else_is_so(mover: tuple[str, str], other: str, what: str) -> None:
+    """A graph that is missing moves no long prompt, and without speculation no verify step is there to be measured."""
+    first = metric("ttft_ms", "worse", 90.0, 130.0, unit="ms")
+    told = [*besides([first], [one(*mover), one("other/fact", other, 2)])]
+    assert [line for line in told if f"{mover[0]} should move it" in line] == told
+    assert all(what in line for line in told)
+    assert bool(told) is bool(what)
 
 
 def test_a_verify_step_waits_for_what_a_decode_step_waits_for() -> None:
