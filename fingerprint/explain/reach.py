@@ -127,7 +127,7 @@ def _agrees(change: Folded, rule: Rule, target: Target) -> bool | None:
 
 
 def _runs_out(rule: Rule) -> bool:
-    return not rule.mostly and (bool(rule.best) or rule.breaks == "often")
+    return not rule.mostly and (bool(rule.best) or rule.breaks == "often" or rule.enough is not None)
 
 
 def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
@@ -136,12 +136,19 @@ def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
         was, became = (_word(value) in rule.best for value in (before, after))
         return became if was is not became else None
     if rule.worst:
-        was, became = ((_word(value) or "").lower() in rule.worst for value in (before, after))
+        was, became = (_lowered(value) in rule.worst for value in (before, after))
         return was if was is not became else None
+    if rule.scale:
+        places = [rule.scale.index(word) for value in (before, after) if (word := _lowered(value)) in rule.scale]
+        return places[1] > places[0] if len({*places}) > 1 else None
     x, y = plain(before), plain(after)
     if rule.way == "either" or x is None or y is None or x == y:
         return None
     return (y > x) is (rule.way == "more helps")
+
+
+def _lowered(value: Any) -> str:
+    return (_word(value) or "").lower()
 
 
 def _word(value: Any) -> str | None:

@@ -342,6 +342,7 @@ RULES: tuple[Rule, ...] = (
             " AMD_LOG_* MIOPEN_*LOG* ROCBLAS_LAYER ROCBLAS_LOG_* HIPBLASLT_LOG_* KINETO_LOG_* VERBOSE"
         ),
         moves=("cpu time", "system calls", "storage"),
+        scale=("trace", "detail", "verbose", "debug", "info", "warn", "warning", "error", "critical", "fatal"),
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
         usual=(1.0, 1.2),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",

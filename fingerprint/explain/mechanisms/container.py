@@ -109,7 +109,7 @@ RULES: tuple[Rule, ...] = (
         moves=("gpu compute", "collective", "network", "availability"),
         breaks="often",
         beside=("process/*/env/NVIDIA_VISIBLE_DEVICES", "mapped/*/devices"),
-        told_by=("cuda-no-device", "nccl-net-socket", "nccl-no-adapter", "no-gpu-used"),
+        told_by=("cuda-no-device", "cuda-init-failed", "nccl-net-socket", "nccl-no-adapter", "no-gpu-used"),
         why="What is in the container's /dev is what can be used at all: other GPUs, no NVSwitch or IMEX channel, no "
         "InfiniBand and thus sockets.",
         confirm="ls /dev/nvidia* /dev/infiniband inside; --gpus and --device as in the other run",

@@ -175,18 +175,31 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="server-address",
         sees=flag(
-            "--host --port --*-port --uds --api-key --admin-api-key --ssl-* --served-model-name --alias -a"
-            " --*root-path --api-prefix --allowed-* --cors-* --dist-init-addr --master-addr --data-parallel-address"
-            " --nccl-init-addr --base-url --url --api-key-file --hf-token --allow-credentials --enable-ssl-refresh -hft"
-            " --response-role --weight-version --no-webui --disable-fastapi-docs --file-storage-path"
+            "--host --port --*-port --uds --api-key --admin-api-key --ssl-* --dist-init-addr --master-addr"
+            " --data-parallel-address --nccl-init-addr --base-url --url --api-key-file --hf-token"
+            " --enable-ssl-refresh -hft --file-storage-path"
         ),
         moves=("availability",),
         phases=("start-up",),
         breaks="seldom",
         usual=(1.0, 1.0),
-        why="Where a server listens and by which name it is asked moves no step. It does not start where the address "
-        "is taken, and a client that asks another address measures another server.",
+        why="Where a server listens moves no step. It does not start where the address is taken or a file of keys "
+        "cannot be read, and a client that asks another address measures another server.",
         confirm="ss -ltnp tells who listens there",
+        sources=(VLLM, LLAMA),
+    ),
+    Rule(
+        name="server-names",
+        sees=flag(
+            "--served-model-name --alias -a --*root-path --api-prefix --allowed-* --cors-* --allow-credentials"
+            " --response-role --weight-version --no-webui --disable-fastapi-docs"
+        ),
+        moves=("availability",),
+        phases=("start-up",),
+        usual=(1.0, 1.0),
+        why="By which name a server is asked, and from which pages, moves no step and ends no start: who asks by "
+        "another name is answered 404.",
+        confirm="curl -s localhost:PORT/v1/models tells by which names it answers",
         sources=(VLLM, LLAMA),
     ),
     Rule(

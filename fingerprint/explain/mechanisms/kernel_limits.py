@@ -84,6 +84,7 @@ RULES = (
         way="more helps",
         phases=("start-up", "host latency", "any work"),
         breaks="seldom",
+        enough=524288,
         why="Without a watch, reloaders and log readers poll the file system or stop, and container runtimes do not "
         "start (ENOSPC, EMFILE). The GPU's work itself never asks for one.",
         confirm="`grep -c inotify /proc/*/fdinfo/* | grep -v :0` counts them; raise the limit and start again.",

@@ -256,17 +256,30 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="package-front-end",
         sees=packages(
-            "tokenizers tiktoken sentencepiece xgrammar outlines* llguidance uvloop uvicorn fastapi starlette "
-            "pydantic* orjson msgspec pyzmq zmq ray grpcio protobuf aiohttp httptools"
+            "tokenizers tiktoken sentencepiece uvloop uvicorn fastapi starlette pydantic* orjson msgspec pyzmq zmq "
+            "ray grpcio protobuf aiohttp httptools"
         ),
         moves=("cpu time", "wake latency", "code"),
         phases=_HOST,
         breaks="seldom",
-        why="Tokenising, constrained output, HTTP and messages between processes run on CPUs between and before "
+        why="Tokenising, HTTP and messages between processes run on CPUs between and before "
         "steps: they show where the GPU waits for the host, not in its kernels.",
         confirm=f"{_SWAP}; py-spy of the front end during the run",
         drifted=12,
         sources=("https://docs.vllm.ai/en/stable/configuration/optimization/",),
+    ),
+    Rule(
+        name="package-constrained-output",
+        sees=packages("xgrammar outlines* llguidance lm-format-enforcer interegular"),
+        moves=("cpu time", "wake latency", "kernel choice"),
+        phases=_HOST,
+        breaks="seldom",
+        operations=r"structur|guided|constrain|grammar|json|regex|tool_call",
+        why="Of answers in a given form each token is chosen among those that a grammar allows: its mask is worked "
+        "out on CPUs in each step, and compiled before the first token. Other answers never ask for one.",
+        confirm=f"{_SWAP}; the same requests without a grammar beside it",
+        drifted=2,
+        sources=("https://docs.vllm.ai/en/stable/features/structured_outputs/",),
     ),
     Rule(
         name="package-numbers",
