@@ -75,6 +75,11 @@ def looked_through(rules: Sequence[Rule], target: str, around: Circumstances) ->
     return " and ".join(members) if members and {Key(area, target) for area in members} <= around.compared else ""
 
 
+def is_between(rules: Sequence[Rule], around: Circumstances) -> bool:
+    """Whether it is about what GPUs say to each other, by the rule that knows it best, where none has another."""
+    return bool(rules) and rules[0].between and around.is_alone
+
+
 def needs_a_gpu(rules: Sequence[Rule]) -> bool:
     """Whether the mechanism that knows it best moves a GPU's resources, and nothing that work without one waits for."""
     moves = frozenset(rules[0].moves) if rules else frozenset()

@@ -30,7 +30,8 @@ class Machine(NamedTuple):
     """Of either run, and None where nobody can say. gpus: the most that it had. products: names of NVIDIA's. adapters:
     of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it.
     elsewhere: whether GPUs worked, and for no process that was read. contained: whether any process was in a
-    container. mixed: whether a driver of other makers' GPUs drives one."""
+    container. mixed: whether a driver of other makers' GPUs drives one. unused: GPUs that did no work in either run,
+    where others did. fuse: whether a file system in user space holds a model or a cache."""
 
     gpus: int | None = None
     products: frozenset[str] | None = None
@@ -41,6 +42,8 @@ class Machine(NamedTuple):
     elsewhere: bool = False
     contained: bool | None = None
     mixed: bool = False
+    unused: frozenset[str] = frozenset()
+    fuse: bool = False
 
 
 class _Seen(Items, frozen=True):
@@ -80,6 +83,8 @@ def machine(a: Subject, b: Subject) -> Machine:
         _opened_none(states) and any(map(_BUSY.fullmatch, chain(*(state.samples for state in states)))) and not idle,
         _contained(states),
         any(map(_is_mixed, states)),
+        _unused(states),
+        any(map(_on_fuse, states)),
     )
 
 
@@ -180,6 +185,29 @@ def _opened(state: Effective) -> Iterator[list[str] | None]:
     """Of each process; None where that could not be read."""
     for read in sections_of(state, "mapped", _Mapped):
         yield read.devices if read and isinstance(read.devices, list) else None
+
+
+def _unused(states: Sequence[Effective]) -> frozenset[str]:
+    """Of a GPU that one run did not sample nobody knows."""
+    sampled = [{path: it for path, it in state.samples.items() if _BUSY.fullmatch(path)} for state in states]
+    still = [{path for path, it in each.items() if isinstance(it, Distribution) and it.mean == 0} for each in sampled]
+    if any(len(idle) == len(each) for idle, each in zip(still, sampled, strict=True)):
+        return frozenset()
+    return frozenset(parse_path(path)[1] for path in set.intersection(*still))
+
+
+class _Storage(msgspec.Struct, frozen=True):
+    models: Items = Items()
+    caches: Items = Items()
+
+
+def _on_fuse(state: Effective) -> bool:
+    for read in filter(None, sections_of(state, "storage", _Storage)):
+        for place in (*read.models.items.values(), *read.caches.items.values()):
+            kind = place.get("mount", {}).get("type")
+            if isinstance(kind, str) and kind.startswith("fuse"):
+                return True
+    return False
 
 
 def _any_worked(states: Iterable[Effective]) -> bool:

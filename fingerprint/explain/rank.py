@@ -7,11 +7,12 @@ from math import inf
 from typing import NamedTuple
 
 from fingerprint.diff.changes import Changes, Folded
-from fingerprint.explain.binding import bound
+from fingerprint.explain.binding import Bound, bound
 from fingerprint.explain.bounds import Explained, by_path, explained
 from fingerprint.explain.canary import SILENT, Canary, felt
-from fingerprint.explain.circumstances import UNKNOWN, Circumstances, looked_through, needs_a_gpu
+from fingerprint.explain.circumstances import UNKNOWN, Circumstances, is_between, looked_through, needs_a_gpu
 from fingerprint.explain.contract import Evidence, Likelihood, MetricChange
+from fingerprint.explain.endings import was_killed
 from fingerprint.explain.in_force import LESS, NOT_IN_FORCE, NOTHING, AsRead
 from fingerprint.explain.judged import usual
 from fingerprint.explain.mechanisms.graph import Rule
@@ -121,7 +122,7 @@ def _is_one_of(evidence: Sequence[Glob], counter: Folded) -> bool:
 
 def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> Ranked:
     way = reach(change, about.target, about.metrics, letters=about.around.ran.letters)
-    limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
+    limits = _limits(change, way, about)
     signs, quiet = shown(change, way.rules, about.seen, about.harmed)
     signs = (*signs, *felt(change, way.rules, about.canary, about.harmed))
     printed = shown_by(way, about.around.said, about.harmed)
@@ -136,9 +137,18 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
-    proof = evidence if printed.cause else (*limits.evidence, *signs)
+    names_it = printed.cause or (bool(printed.evidence) and way.agrees is True)
+    proof = evidence if names_it else (*limits.evidence, *signs)
     likelihood: Likelihood = "unlikely" if most.is_nothing else _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
+
+
+def _limits(change: Folded, way: Reach, about: _About) -> Bound:
+    """A run that was killed may have come to a limit after it was last looked at, and what a file system in user space
+    reads, it reads for the run."""
+    limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
+    is_unseen = was_killed(about.metric) or (change.first.path[0] == "storage" and about.around.on.fuse)
+    return limits._replace(against=()) if is_unseen else limits
 
 
 def _is_its_file(follower: Folded, change: Folded) -> bool:
@@ -149,8 +159,7 @@ def _is_its_file(follower: Folded, change: Folded) -> bool:
 def _at_work(follower: Folded, about: _About) -> Reach | None:
     """By which what follows from a change leads to the number, unless it was seen that it does not bind."""
     way = reach(follower, about.target, (), letters=about.around.ran.letters)
-    idle = bound(follower, way.rules, about.seen, ended=about.ended, harmed=about.harmed).against
-    return way if way.reaches and not idle else None
+    return way if way.reaches and not _limits(follower, way, about).against else None
 
 
 def _beside_the_point(change: Folded, way: Reach, about: _About, idle: str) -> Iterable[Evidence]:
@@ -164,6 +173,10 @@ def _beside_the_point(change: Folded, way: Reach, about: _About, idle: str) -> I
         yield Evidence(fact=change.text, a=None, b=None, says=f"what it holds was compared itself: {areas}")
     elif around.on.idle and needs_a_gpu(way.rules):
         yield Evidence(fact=change.text, a=None, b=None, says="it is about GPUs, and none worked")
+    elif around.ran.single and is_between(way.rules, around):
+        yield Evidence(fact=change.text, a=None, b=None, says="one rank alone has nobody to say anything to")
+    elif not about.ended and {one.path[:2] for one in change.changes} <= {("gpu", slot) for slot in around.on.unused}:
+        yield Evidence(fact=change.text, a=None, b=None, says="no work ran on this GPU in either run")
 
 
 def _likelihood(way: Reach, evidence: Sequence[Evidence], against: Sequence[Evidence], about: _About) -> Likelihood:

@@ -23,6 +23,7 @@ _WHEN_A_CONTAINER_STARTS = re.compile(
     r"GDS|MOFED|GDRCOPY|NVSWITCH|CUDA_END_OF_LIFE)"
 )
 """Variables that the container toolkit reads, and no program."""
+_TOOLS_OF_CONTAINERS = ("platform", "containers")
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
 _IN_SWITCHES = re.compile(r"NCCL_NVLS_")
@@ -56,6 +57,9 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
         on, is_of_others = around.on, path[2:3] and path[2] in OF_OTHERS
         is_idle = is_of_others and on.gpus and on.products and not on.mixed
         return "the GPUs that were there are of another maker" if is_idle else ""
+    if path[:2] == _TOOLS_OF_CONTAINERS:
+        is_idle = around.on.contained is False and not around.ran.unseen and not around.ran.asks
+        return "no process that was read was in a container" if is_idle and not around.on.elsewhere else ""
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
     if path[0] == "libraries":

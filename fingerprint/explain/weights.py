@@ -8,8 +8,9 @@ from typing import NamedTuple
 from fingerprint.diff.changes import Folded, Unsteady
 from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
-from fingerprint.explain.circumstances import Circumstances, looked_through, needs_a_gpu
+from fingerprint.explain.circumstances import Circumstances, is_between, looked_through, needs_a_gpu
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
+from fingerprint.explain.endings import is_told_by
 from fingerprint.explain.judged import AS_ANY, SURE, judged, usual
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
@@ -83,8 +84,8 @@ SELDOM = -0.1
 """Of what makes slower and seldom ends a run, where it is to be explained that one ended."""
 NAMED, NAMED_TOO = 0.06, 0.03
 """Of what moves the resource first of all, or too, that the number is named after."""
-KILLED = 128 + 9
-"""The exit status of what SIGKILL ended."""
+TOLD_BY_STATUS = 0.15
+"""Of what an exit status is left by: what was killed, or crashed, or could not be run at all."""
 RARELY = -0.15
 """Of what mostly pushes such numbers the other way."""
 RAN_OUT = 0.05
@@ -136,6 +137,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
         "rarely": RARELY if way.rarely else 0.0,
+        "told by status": TOLD_BY_STATUS if is_told_by(change.first.path, way.rules, metric) else 0.0,
         "ran out": RAN_OUT if not way.against and any(one.ran_out for one in ways) else 0.0,
         "about": ABOUT if is_about(way.rules, metric) else 0.0,
         "size": size(way.rules, metric, around),
@@ -263,15 +265,9 @@ def is_about(rules: Sequence[Rule], metric: MetricChange | None) -> bool:
 def _measured(metric: MetricChange | None, around: Circumstances) -> frozenset[Resource]:
     """What the number measures: by its name, or because that is all that such a program does."""
     if metric is None or metric.name in EVERY_RUN:
-        return frozenset(("host memory",)) if _was_killed(metric) else frozenset()
+        return frozenset()
     tested: Mapping[str, Resource] = {"nccl": "collective", "rdma": "network"}
     return resources_of_metric(metric.name) | {tested[of] for of in around.ran.engines if of in tested}
-
-
-def _was_killed(metric: MetricChange | None) -> bool:
-    """By SIGKILL, as the kernel does where memory ran out."""
-    sides = (metric.a, metric.b) if metric is not None and _ended(metric) else ()
-    return any(side is not None and side.median == KILLED for side in sides)
 
 
 def _ended(metric: MetricChange | None) -> bool:
@@ -308,11 +304,10 @@ def is_alone(rules: Sequence[Rule], metric: MetricChange | None, around: Circums
     if not rules:
         return False
     rule, on = rules[0], around.on
-    few = around.is_alone and "nccl" not in around.ran.engines and "collective" not in _measured(metric, around)
+    is_tested = "nccl" in around.ran.engines or "collective" in _measured(metric, around)
     no_adapter = around.spans_hosts is False or (not around.spans_hosts and (on.adapters == 0 or around.by_layer))
-    return (
-        (rule.between and few) or (rule.over_rdma and no_adapter) or (on.linked is False and rule.moves[0] == "nvlink")
-    )
+    is_unlinked = on.linked is False and rule.moves[0] == "nvlink"
+    return (is_between(rules, around) and not is_tested) or (rule.over_rdma and no_adapter) or is_unlinked
 
 
 def _is_of_a_client(change: Folded, rules: Sequence[Rule], around: Circumstances) -> bool:

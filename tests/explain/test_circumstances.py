@@ -15,10 +15,12 @@ from fingerprint.explain.programs import Programs
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.unread import unread_by
 from fingerprint.explain.weights import ALONE, THROUGH, UNREAD
-from fingerprint.runs.record import Distribution, Measured
+from fingerprint.metrics import Metric
+from fingerprint.runs.record import Distribution, Growth, Measured
 from fingerprint.runs.record import Process as Recorded
 from fingerprint.snapshot import reading_of
-from probes.gpu import Gpus
+from probes.container.sections import Container
+from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
 from probes.kit.facts import Gap, Map, Redacted
@@ -26,9 +28,12 @@ from probes.kit.flags import flags
 from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
 from probes.mapped.sections import Mapped
+from probes.platform import Platform
+from probes.platform.containers import Containers
 from probes.process import Process
 from probes.process.sections import Interpreter, Program
-from tests.explain.subjects import START, subject
+from probes.storage.sections import Model, Mount, Storage
+from tests.explain.subjects import START, on_host, reading, subject
 
 SERVER, BENCHMARK, SCRIPT = "/opt/venv/bin/vllm", "/usr/bin/all_reduce_perf", "/home/u/train.py"
 LAUNCHER = "/usr/bin/srun"
@@ -51,9 +56,11 @@ def side(name: str, path: str, level: float, slots: Sequence[str] = (), **variab
 
 
 def slow(level: float) -> list[Measured]:
-    from fingerprint.metrics import Metric
-
     return [Measured(at=START, metric=Metric("decode_ms", "ms", "lower", (level, level + 0.1, level - 0.1), "test"))]
+
+
+def ended(status: float) -> Measured:
+    return Measured(at=START, metric=Metric("exit_status", "", "lower", (status,), "test"))
 
 
 def suspect(path: str, variable: str, slots: Sequence[str] = ()) -> Suspect:
@@ -172,7 +179,7 @@ def test_a_host_without_any_gpu_is_told_from_one_that_has_those_of_another_maker
         (BENCHMARK, OF_VLLM, "all_reduce_perf"),
         (SCRIPT, OF_VLLM, ""),
         (LAUNCHER, OF_VLLM, ""),
-        (SERVER, NCCL, ""),
+        (SCRIPT, NCCL, ""),
     ],
 )
 def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variable: str, other: str) -> None:
@@ -182,6 +189,46 @@ def test_a_variable_that_the_program_does_not_read_is_unlikely(path: str, variab
     assert [one.says for one in found.against] == (
         [f"what ran is {other}, which is not known to use it"] if other else []
     )
+
+
+def test_one_rank_alone_has_nobody_to_say_anything_to() -> None:
+    """A script may divide its work by itself, and what measures a collective has somebody."""
+    assert [one.says for one in suspect(SERVER, NCCL).against] == ["one rank alone has nobody to say anything to"]
+    assert suspect(SERVER, NCCL).likelihood == "unlikely"
+    assert not suspect(SCRIPT, NCCL, ("17",)).against
+    assert not suspect(SERVER, "OMP_NUM_THREADS").against
+
+
+@pytest.mark.parametrize(("busy", "is_idle"), [((0.0, 0.0), True), ((0.0, 0.4), False)])
+def test_what_is_of_a_gpu_that_did_no_work_moved_nothing(busy: tuple[float, float], is_idle: bool) -> None:
+    """But it may end a run that has to open it, and of what was not sampled nobody knows."""
+
+    def card(name: str, share: float, limit: int, *numbers: Measured) -> Subject:
+        sampled = {f"gpu/{slot}/busy": Distribution(100, at, (at,) * 7) for slot, at in (("17", 0.9), ("2a", share))}
+        gpus = Gpus(gpus=Map({"17": Gpu(power_limit=300), "2a": Gpu(power_limit=limit)}))
+        return on_host(subject(name, None, program(SCRIPT), *numbers, samples=sampled), gpu=gpus)
+
+    (found,) = explain(card("A", busy[0], 300, *slow(11.0)), card("B", busy[1], 150, *slow(15.0))).suspects
+    told = [one.says for one in found.against]
+    assert (told, found.likelihood) == (
+        (["no work ran on this GPU in either run"], "unlikely") if is_idle else ([], "possible")
+    )
+    (found,) = explain(card("A", busy[0], 300, ended(0)), card("B", busy[1], 150, ended(1))).suspects
+    assert not any("no work" in one.says for one in found.against)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "path", "is_idle"),
+    [("none", SCRIPT, True), ("containerd", SCRIPT, False), ("none", LAUNCHER, False)],
+)
+def test_the_tools_of_containers_move_nothing_where_none_was(runtime: str, path: str, is_idle: bool) -> None:
+    def tools(name: str, level: float, version: str) -> Subject:
+        inside = reading("container", Container(runtime=runtime, namespaces=()))
+        made = subject(name, None, program(path), *slow(level), inside)
+        return on_host(made, platform=Platform(containers=Containers(toolkit_version=version)))
+
+    (found,) = explain(tools("A", 11.0, "1.17.4"), tools("B", 15.0, "1.17.8")).suspects
+    assert [one.says for one in found.against] == (["no process that was read was in a container"] if is_idle else [])
 
 
 @pytest.mark.parametrize(("path", "is_read"), [(BENCHMARK, False), (SERVER, True), (SCRIPT, True), (LAUNCHER, True)])
@@ -247,3 +294,17 @@ def test_of_flags_that_are_as_suspicious_what_usually_does_little_stands_last(ot
     a, b = (subject(name, None, task, samples={}) for name, task in zip("AB", values, strict=True))
     found = explain(a, b).suspects
     assert [one.facts[0] for one in found] == ["process/main/flags/--max-num-seqs", f"process/main/flags/{other}"]
+
+
+@pytest.mark.parametrize(("kind", "is_against"), [("fuse.juicefs", False), ("xfs", True)])
+def test_what_a_daemon_reads_for_a_run_no_counter_of_the_run_tells(kind: str, is_against: bool) -> None:
+    still = {"usage/main/read_bytes": Growth(first=0, last=0, grown=0, seconds=10.0)}
+
+    def mounted(name: str, level: float, ahead: int) -> Subject:
+        at = Model(mount=Mount(type=kind, read_ahead_kb=ahead))
+        storage = reading("storage", Storage(models=Map({"target": at})))
+        loaded = Measured(at=START, metric=Metric("load_time", "s", "lower", (level, level + 0.1, level - 0.1), "test"))
+        return subject(name, None, program(SERVER), loaded, storage, samples=still)
+
+    (found,) = explain(mounted("A", 31.0, 16384), mounted("B", 96.0, 128)).suspects
+    assert bool(found.against) is is_against

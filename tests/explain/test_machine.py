@@ -24,6 +24,8 @@ from probes.network.rdma import Device
 from probes.pcie.sections import Gpu as OnBus
 from probes.pcie.sections import Pcie
 from probes.process import Process
+from probes.storage.sections import Model as StoredModel
+from probes.storage.sections import Mount, Storage
 from tests.explain.subjects import START, on_host, reading, subject
 
 H200, A100 = "NVIDIA H200", "NVIDIA A100"
@@ -205,3 +207,29 @@ def test_where_no_container_was_read_nobody_knows_whether_there_is_one() -> None
     lost = Recorded(at=START, area="container", target="main", reading=Reading("timed_out"))
     assert found(host()).contained is None
     assert found(subject("A", None, None, lost)).contained is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "unused"),
+    [
+        ({"0": BUSY, "1": IDLE}, {"0": BUSY, "1": IDLE}, {"1"}),
+        ({"0": BUSY, "1": IDLE}, {"0": BUSY, "1": BUSY}, set()),
+        ({"0": BUSY, "1": IDLE}, {"0": BUSY}, set()),
+        ({"0": IDLE, "1": IDLE}, {"0": BUSY, "1": IDLE}, set()),
+        ({}, {}, set()),
+    ],
+)
+def test_a_gpu_is_unused_where_others_worked_in_both_runs(
+    a: dict[str, Distribution], b: dict[str, Distribution], unused: set[str]
+) -> None:
+    """Where none worked, and of what one run did not sample, nobody knows."""
+    sides = (host({f"gpu/{slot}/busy": sample for slot, sample in busy.items()}) for busy in (a, b))
+    assert found(*sides).unused == unused
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_fuse"), [("fuse.juicefs", True), ("fuseblk", True), ("xfs", False), (Gap("denied", "no"), False)]
+)
+def test_what_a_file_system_in_user_space_holds_is_told(kind: Seen[str], is_fuse: bool) -> None:
+    read = reading("storage", Storage(models=Map({"target": StoredModel(mount=Mount(type=kind))})))
+    assert found(subject("A", None, None, read, samples={})).fuse is is_fuse

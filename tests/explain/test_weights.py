@@ -25,12 +25,12 @@ from fingerprint.explain.weights import (
     AS_MANY,
     JUDGED,
     LINKED,
-    NAMED,
     ONE_VERSION,
     OWN_CODE,
     PER_HALVING,
     RAN_OUT,
     RARELY,
+    TOLD_BY_STATUS,
     TOO_FAR,
     TOO_LITTLE,
     UNLINKED,
@@ -363,10 +363,10 @@ def test_what_is_about_nvlink_moves_nothing_where_none_joins_two(linked: bool | 
     assert not is_alone([moves_it_too], None, around)
 
 
-@pytest.mark.parametrize(("status", "part"), [(137, NAMED), (1, None), (139, None)])
-def test_a_run_that_was_killed_measures_the_hosts_memory(status: int, part: float | None) -> None:
+@pytest.mark.parametrize(("status", "part"), [(137, TOLD_BY_STATUS), (1, None), (139, None)])
+def test_a_run_that_was_killed_tells_of_the_hosts_memory(status: int, part: float | None) -> None:
     """The kernel does so where that ran out."""
     a, b = (Process(cgroup=Cgroup(memory_max=size)) for size in (2**34, 2**30))
-    assert only(a, b, [ended(0)], [ended(status)]).parts.get("named") == part
-    assert only(b, a, [ended(status)], [ended(0)]).parts.get("named") == part
-    assert only(a, b, *SLOWER).parts.get("named") is None
+    assert only(a, b, [ended(0)], [ended(status)]).parts.get("told by status") == part
+    assert only(b, a, [ended(status)], [ended(0)]).parts.get("told by status") == part
+    assert only(a, b, *SLOWER).parts.get("told by status") is None

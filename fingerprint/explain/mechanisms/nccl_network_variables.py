@@ -1,7 +1,7 @@
 """Variables of NCCL's way between hosts: which adapters, on how many paths, straight from the GPU or not."""
 
 from fingerprint.explain.mechanisms.graph import Rule
-from fingerprint.explain.mechanisms.rdma import REPEATED
+from fingerprint.explain.mechanisms.rdma import CARRIED, REPEATED
 from fingerprint.explain.mechanisms.variables import env
 
 _NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
@@ -47,12 +47,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="nccl-adapters",
         sees=env(
-            "NCCL_IB_HCA NCCL_EXCLUDE_IB_HCA NCCL_CROSS_NIC NCCL_NETDEVS_POLICY NCCL_NET_MERGE_* NCCL_NET_FORCE_MERGE"
-            " NCCL_IB_MERGE_* NCCL_IB_RAIL_POLICY NCCL_IB_SUBNET_AWARE_ROUTING NCCL_IGNORE_NET_MISMATCH"
+            "NCCL_IB_HCA NCCL_EXCLUDE_IB_HCA NCCL_IB_MERGE_* NCCL_IB_RAIL_POLICY NCCL_IB_SUBNET_AWARE_ROUTING"
         ),
         moves=("collective", "network", "pcie link"),
         between=True,
         over_rdma=True,
+        binds=CARRIED,
         breaks="often",
         usual=(1.1, 4.0),
         beside=("network/rdma/*/numa_node", "network/rdma/*/ports/*/state"),
@@ -67,6 +67,19 @@ RULES: tuple[Rule, ...] = (
             "https://github.com/spark-arena/sparkrun/pull/137",
             "https://github.com/spark-arena/sparkrun/issues/135",
         ),
+    ),
+    Rule(
+        name="nccl-several-adapters",
+        sees=env("NCCL_CROSS_NIC NCCL_NETDEVS_POLICY NCCL_NET_MERGE_* NCCL_NET_FORCE_MERGE NCCL_IGNORE_NET_MISMATCH"),
+        moves=("collective", "network", "pcie link"),
+        between=True,
+        breaks="seldom",
+        usual=(1.1, 2.0),
+        beside=("network/rdma/*/numa_node", "network/rdma/*/ports/*/state"),
+        why="Of several adapters of a host, by RDMA or sockets, which a ring uses: one rail for all of it, or another "
+        "on the way back. Rings that cross rails go through more switches, and one adapter for two has half the rate.",
+        confirm="NCCL_DEBUG=INFO: the rings, and which NET/ each ends at; unset it, then the same run",
+        sources=(_NCCL,),
     ),
     Rule(
         name="nccl-interface",
@@ -107,6 +120,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective"),
         between=True,
         over_rdma=True,
+        binds=CARRIED,
         usual=(1.02, 1.7),
         beside=("network/rdma/*/ports/*/link_layer",),
         why="On how many paths of the network one connection is spread. One queue pair is one path, and one port of a "
@@ -176,6 +190,7 @@ RULES: tuple[Rule, ...] = (
         moves=("network", "collective"),
         between=True,
         over_rdma=True,
+        binds=CARRIED,
         breaks="seldom",
         shows=REPEATED,
         usual=(1.1, 10.0),
