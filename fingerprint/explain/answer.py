@@ -1,12 +1,13 @@
 """The answer in one sentence, and what to do next."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.contract import WAS_THERE, ChangedFact, Comparable, MetricChange, Suspect, Unknown
 from fingerprint.explain.experiment import besides, command, deciding
 from fingerprint.explain.foremost import foremost
+from fingerprint.explain.held_up import was_seen_at_work
 from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.metrics import EXIT_STATUS, is_marked
 from fingerprint.explain.subject import Subject, command_of, unlike_ends, was_imported
@@ -23,18 +24,28 @@ STUCK = frozenset(("timed_out", "failed", "skipped"))
 UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 
 
+class Meanwhile(NamedTuple):
+    """For the headline: what was not alike while they ran, and what held one of them up."""
+
+    seen: str = ""
+    held: str = ""
+
+    def __str__(self) -> str:
+        return self.seen + self.held
+
+
 def headline(
     start: str,
     metrics: Sequence[MetricChange],
     suspects: Sequence[Suspect],
     changes: Sequence[ChangedFact],
     otherwise: str,
-    waited: str = "",
+    waited: Meanwhile,
     *,
     seen: bool = True,
 ) -> str:
-    """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `waited`: what was not alike while they ran,
-    and what held one of them up. `seen`: whether any state was seen in both runs."""
+    """`start`: what `foreword` says. `otherwise`: what `unchanged` says. `seen`: whether any state was seen in both
+    runs."""
     if moved := foremost(_moved(metrics)):
         return f"{start}{_in_words(moved)}{_why(moved, suspects, changes, waited, seen=seen)}."
     if suspects:
@@ -46,12 +57,12 @@ def headline(
 
 
 def _why(
-    moved: MetricChange, suspects: Sequence[Suspect], changes: Sequence[ChangedFact], waited: str, *, seen: bool
+    moved: MetricChange, suspects: Sequence[Suspect], changes: Sequence[ChangedFact], waited: Meanwhile, *, seen: bool
 ) -> str:
     if not suspects and not seen:
         return f", and {UNSEEN}{waited}"
     if not suspects:
-        nothing = "no state" if waited else "nothing that was seen in both runs"
+        nothing = "no state" if str(waited) else "nothing that was seen in both runs"
         return f", and {nothing} changed that could explain it{waited}"
     change = _change(suspects, changes)
     if not suspects[0].reaches:
@@ -59,7 +70,8 @@ def _why(
     if not _can_explain(suspects):
         return f", and what changed explains nothing of it: {change}{waited}"
     unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
-    return f"; first suspect{unlikely}: {change}{_at_most(moved, suspects[0])}"
+    beside = "" if was_seen_at_work(suspects) else waited.held
+    return f"; first suspect{unlikely}: {change}{_at_most(moved, suspects[0])}{beside}"
 
 
 def foreword(a: Subject, b: Subject, same: Comparable, metrics: Sequence[MetricChange], moved: str) -> str:
@@ -151,7 +163,7 @@ def _is_lost(after: Any) -> bool:
 
 
 def _about(first: Suspect, a: str, b: str, changes: Sequence[ChangedFact]) -> str:
-    """What to do about the first suspect."""
+    """What to do about the first suspect; empty where nothing but its rule's test can be done."""
     fact = clean(first.facts[0])
     if _is_lost(first.after):
         return f"See in the kernel log why {fact} was lost, before anything is run on it again"
@@ -167,7 +179,21 @@ def _about(first: Suspect, a: str, b: str, changes: Sequence[ChangedFact]) -> st
         return f"Find out why {fact} grew: it stands still where all is well."
     if _verdict(first, changes) == "another part":
         return f"Compare it with {in_words(first.before)}, wherever that is now: another unit is no setting of this one"
-    return f"Run again with {fact} as it was in {a}: {in_words(first.before, fact)}"
+    return _as_it_was(first, a, changes)
+
+
+def _as_it_was(first: Suspect, a: str, changes: Sequence[ChangedFact]) -> str:
+    fact = clean(first.facts[0])
+    if first.restore or not _is_observed(first, changes):
+        return f"Run again with {fact} as it was in {a}: {in_words(first.before, fact)}"
+    is_told = first.reaches and first.confirm  # by `besides`
+    return "" if is_told else f"Find out why {fact} is not what it was in {a}: {first.check}"
+
+
+def _is_observed(suspect: Suspect, changes: Sequence[ChangedFact]) -> bool:
+    """Whether it is read off what something does, and set nowhere: a daemon that runs can be stopped."""
+    kind = next((change.kind for change in changes if change.fact in suspect.facts), "")
+    return kind == "state" and not suspect.facts[0].endswith("/running")
 
 
 def _again(run: Run) -> str:
@@ -199,7 +225,8 @@ def next_steps(
 ) -> Iterator[str]:
     moved = foremost(_moved(metrics))
     if able := _can_explain(suspects):
-        yield deciding(metrics, able) or _about(able[0], a.name, b.name, changes)
+        if step := deciding(metrics, able) or _about(able[0], a.name, b.name, changes):
+            yield step
         yield from besides(metrics, able)
     elif moved and b.last:
         yield _as_it_is(moved, b.last)

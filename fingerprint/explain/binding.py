@@ -169,14 +169,18 @@ _TRAFFIC: Mapping[Sign, Callable[[Folded, Sequence[Pair]], bool | None]] = {
 
 
 def _told(line: Sequence[Observed], condition: Condition, holds: bool | None) -> Evidence:
-    """Of several devices, and of two directions, that which was most is told."""
+    """Of several devices, and of two directions, that which was most is told, and named where not all are alike."""
     o = max(line, key=lambda o: max(_share(o.a), _share(o.b)))
     line = [one for one in line if parse_path(one.path)[-1] == parse_path(o.path)[-1]]
-    a, b = (round(_share(side), 3) for side in (o.a, o.b))
+    (a, b), *others = (_shares(one) for one in (o, *line))
     text = starred([parse_path(o.path) for o in line])
     says = condition.says if holds else f"in neither run was it seen that {condition.says}"
-    most = f", most on {place(text, o.path)}" if line[1:] else ""
+    most = f", most on {place(text, o.path)}" if {*others} != {(a, b)} else ""
     return Evidence(fact=text, a=a, b=b, says=f"{text} {_figures(a, b, o, condition.sign)}{most}: {says}")
+
+
+def _shares(o: Observed) -> tuple[float, float]:
+    return round(_share(o.a), 3), round(_share(o.b), 3)
 
 
 def _figures(a: float, b: float, o: Observed, sign: Sign) -> str:

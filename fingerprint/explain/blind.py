@@ -1,16 +1,27 @@
 """What no probe can see and what moves some phase of work all the same: told where nothing likely was found."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from fingerprint.explain.contract import Blind, MetricChange, Suspect
+from fingerprint.explain.engines import SERVE
 from fingerprint.explain.mechanisms.graph import Phase
 from fingerprint.explain.metrics import calls_for_a_cause
-from fingerprint.explain.phases import phases_of_metric
+from fingerprint.explain.phases import ANY, phases_of_metric
+from fingerprint.explain.programs import programs
 from fingerprint.explain.reach import subject_of
+from fingerprint.explain.subject import Subject
 
 MOST = 5
+_OF_SERVING: frozenset[Phase] = frozenset(("accept length", "verify step", "decode step", "prefill", "host latency"))
+"""Phases of whose numbers a server's tell what clients asked of it; a test or a training has no clients."""
+_OF_REQUESTS = re.compile(
+    r"ttft|first[_ ]?token|tpot|(^|_)itl|inter[_ ]?token|per[_ ]?output[_ ]?token|accept|request|prompt|prefill|decode|"
+    r"draft|verify|output_(throughput|tokens)|generation"
+)
+"""Names of numbers that only serving has."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -62,18 +73,30 @@ SIGHTS: tuple[Sight, ...] = (
 """Told in this order."""
 
 
-def blind(metrics: Sequence[MetricChange], suspects: Sequence[Suspect], is_held_up: bool) -> tuple[Blind, ...]:
+def blind(
+    metrics: Sequence[MetricChange], suspects: Sequence[Suspect], is_held_up: bool, sides: Sequence[Subject]
+) -> tuple[Blind, ...]:
     """Nothing unless a number moved that neither a likely suspect nor a wait goes with."""
     metric = subject_of(metrics)
     if metric is None or not calls_for_a_cause(metric):
         return ()
     if is_held_up or any(suspect.likelihood == "likely" for suspect in suspects):
         return ()
-    return tuple(_unseen(metric))[:MOST]
+    return tuple(_unseen(metric, sides))[:MOST]
 
 
-def _unseen(metric: MetricChange) -> Iterator[Blind]:
+def _unseen(metric: MetricChange, sides: Sequence[Subject]) -> Iterator[Blind]:
     phases = phases_of_metric(metric.name, metric.unit)
+    if phases & _OF_SERVING and not _is_of_serving(metric.name, sides):
+        phases = ANY
     for sight in SIGHTS:
         if sight.phases & phases:
             yield Blind(what=sight.what, look=sight.look)
+
+
+def _is_of_serving(name: str, sides: Sequence[Subject]) -> bool:
+    """Also where nobody knows what ran."""
+    if _OF_REQUESTS.search(name.lower()) or any(side.last and side.last.opened.attached for side in sides):
+        return True
+    ran = programs(side.state for side in sides)
+    return bool(ran.engines & SERVE) or ran.asks or not (ran.called or ran.compiled)

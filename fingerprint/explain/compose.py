@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from fingerprint.diff.changes import SEEN_TO_CHANGE, Folded
 from fingerprint.diff.compare import compare
 from fingerprint.diff.known import ProbeOf, probe_of
-from fingerprint.explain.answer import foreword, headline, next_steps, unchanged
+from fingerprint.explain.answer import Meanwhile, foreword, headline, next_steps, unchanged
 from fingerprint.explain.arithmetic import arithmetic
 from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
@@ -15,13 +15,13 @@ from fingerprint.explain.canary import Canary, canary
 from fingerprint.explain.canary import told as told_by_canary
 from fingerprint.explain.circumstances import circumstances
 from fingerprint.explain.clocks import apart_from_waiting
-from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, MetricChange, OwnNoise, Pair, Suspect
+from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, During, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
 from fingerprint.explain.found import found as found_in_one
 from fingerprint.explain.found import with_evidence
+from fingerprint.explain.held_up import Held, held_up, then_next, told_first
 from fingerprint.explain.held_up import held_against as apart_from_others
-from fingerprint.explain.held_up import held_up, then_next, told_first
 from fingerprint.explain.in_force import apart_from_unread, as_read, left_open
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
@@ -35,6 +35,7 @@ from fingerprint.explain.sameness import comparable, moved
 from fingerprint.explain.series import held_against
 from fingerprint.explain.subject import Subject, of_host, side_of
 from fingerprint.explain.suspects import changed_fact, suspect_of
+from fingerprint.explain.tenants import held_by_others
 from fingerprint.explain.unknown import not_known, unread
 from fingerprint.noise import Learned
 from fingerprint.runs.borders import grown_between
@@ -101,7 +102,7 @@ class _Found(NamedTuple):
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
     """What the Diff says in one field by what it says in the others."""
     changes = found.apart.changes
-    held = held_up(a, b, known)
+    held = (*held_up(a, b, known), *held_by_others(a, b))
     ranked = apart_from_others(held_against(_rank(found, metrics, a, b), a, b, known), held)
     suspects = _suspects(found, ranked, a, b, known)
     findings = found_in_one(a, b, suspects, known)
@@ -112,7 +113,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
-    start, waited = foreword(a, b, same, metrics, moved(changes)), under_load(during, found.seen) + told_first(held)
+    start, waited = foreword(a, b, same, metrics, moved(changes)), _meanwhile(during, found, held)
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart) + left_open(changes)
     return Diff(
         schema=SCHEMA,
@@ -135,9 +136,13 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         intended=intended,
         ruled_out=ruled,
         not_known=unknown,
-        blind=blind(metrics, suspects, any(each.unlike for each in held)),
+        blind=blind(metrics, suspects, any(each.unlike for each in held), (a, b)),
         next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown, known), suspects),
     )
+
+
+def _meanwhile(during: Sequence[During], found: _Found, held: Sequence[Held]) -> Meanwhile:
+    return Meanwhile(under_load(during, found.seen), told_first(held))
 
 
 def _rank(found: _Found, metrics: Sequence[MetricChange], a: Subject, b: Subject) -> tuple[Ranked, ...]:

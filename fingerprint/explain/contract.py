@@ -352,8 +352,8 @@ class Neighbour(Contract, frozen=True):
 
 
 class HeldUp(Contract, frozen=True):
-    """What a run waited for. a, b: the share of its time, over all its processes or CPUs, of several starts that of the
-    middle one; None: not known.
+    """What a run waited for, or others held. a, b: the share of its time, over all its processes or CPUs, or of a GPU's
+    memory; of several starts that of the middle one; None: not known.
 
     by: who took the CPUs meanwhile, the most first; named only where the run itself waited for one.
     """

@@ -35,6 +35,10 @@ def was_killed(metric: MetricChange | None) -> bool:
     return KILLED in _statuses(metric)
 
 
+def could_not_run(metric: MetricChange | None) -> bool:
+    return bool(_statuses(metric) & {126, 127})
+
+
 def is_told_by(path: FactPath, rules: Sequence[Rule], metric: MetricChange | None) -> bool:
     statuses = _statuses(metric)
     if KILLED in statuses and rules and _OF_MEMORY & {*rules[0].moves}:

@@ -218,6 +218,12 @@ def told_first(held: Iterable[Held]) -> str:
 
 
 def then_next(held: Iterable[Held], steps: Iterable[str], suspects: Sequence[Suspect]) -> tuple[str, ...]:
-    """The next steps with what would keep a run from waiting: behind those of the suspects, if there are any."""
+    """The next steps with what would keep a run from waiting: behind those of the suspects, if the first was seen at
+    work."""
     remedies = dict.fromkeys(each.remedy for each in held if each.unlike or each.line.by)
-    return (*steps, *remedies) if suspects else (*remedies, *steps)
+    return (*steps, *remedies) if was_seen_at_work(suspects) else (*remedies, *steps)
+
+
+def was_seen_at_work(suspects: Sequence[Suspect]) -> bool:
+    """Of the first: what held a run up was seen, and stands behind no suspect that was not."""
+    return bool(suspects) and (suspects[0].likelihood == "likely" or bool(suspects[0].evidence))

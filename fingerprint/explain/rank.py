@@ -23,6 +23,7 @@ from fingerprint.explain.signs import shown
 from fingerprint.explain.stream import against_the_stream
 from fingerprint.explain.unread import unread
 from fingerprint.explain.weights import UNTOLD, Case, weights
+from probes.kit.facts import Gap
 from probes.kit.paths import Glob, parse_glob
 
 LEAST = 0.01
@@ -137,10 +138,17 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
-    names_it = printed.cause or (bool(printed.evidence) and way.agrees is True)
-    proof = evidence if names_it else (*limits.evidence, *signs)
+    lacks_it = way.agrees is True or _is_gone(change, way, about.harmed)
+    proof = evidence if printed.cause or (printed.evidence and lacks_it) else (*limits.evidence, *signs)
     likelihood: Likelihood = "unlikely" if most.is_nothing else _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
+
+
+def _is_gone(change: Folded, way: Reach, harmed: str) -> bool:
+    """Whether the worse run lacks it, of what is best there."""
+    left = change.first.after if harmed == "b" else change.first.before
+    is_best_there = bool(way.rules) and way.rules[0].best == ("present",)
+    return bool(harmed) and is_best_there and isinstance(left, Gap) and left.code == "absent"
 
 
 def _limits(change: Folded, way: Reach, about: _About) -> Bound:

@@ -5,15 +5,17 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from fingerprint.diff.changes import Folded, Unsteady
+from fingerprint.diff.changes import Change, Folded, Unsteady
 from fingerprint.explain.contract import Beside, ChangedFact, Suspect
 from fingerprint.explain.rank import Ranked
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.values import plain
+from fingerprint.explain.versions import is_patch
 from fingerprint.explain.when import bracket
 from fingerprint.sources import ENVIRON, LOOKED_AT, looked_at
 from fingerprint.words import moment
 from probes.kit.facts import Gap, Map, Redacted, Section
+from probes.kit.paths import FactPath, parse_glob
 
 NVML = ("nvmlDeviceGet", "NVML_FI_DEV_", "NVML's devices")
 SMI = {"nvlink": "nvlink --status", "peers": "topo -p2p r", "topology": "topo -m"}
@@ -24,6 +26,13 @@ _OF_ONE = "nvidia-smi -i {key} "
 """Without -i it is about all GPUs."""
 _QUOTIENT = re.compile(r"\$\(\((\d+) / (\d+)\)\)")
 _CAPITALS = re.compile(r"\$\(echo (\w+) \| tr a-z A-Z\)")
+_PIP = "pip install "
+_LOCAL = re.compile(r"[^+]*\+(.+)")
+"""Of a version, what tells builds of it apart: PyPI holds none that has it."""
+_OF_PYTORCH = frozenset(("torch", "torchvision", "torchaudio"))
+_BUILDS_OF_PYTORCH = re.compile(r"cu\d+|cpu|rocm[\d.]+")
+_INDEX = "https://download.pytorch.org/whl"
+PATCHED = "Another release of the same branch: what breaks or moves much mostly comes with another branch"
 _CHOICE = re.compile(r"\$\(\[ (\w+) = (\w+) \] && echo (\w+) \|\| echo (\w+)\)")
 
 
@@ -61,10 +70,28 @@ def suspect_of(
 
 
 def _why(ranked: Ranked) -> str:
-    """Of a variable, a library or a parameter its rule knows more than the fact, which stands for all of them."""
+    """Of a variable, a library, a parameter or a daemon that its rule names the rule knows more than the fact, which is
+    about all of them. What the fact says of drivers and kernels is about other branches."""
     change = ranked.change.first
     of_many = bool(change.item and change.key.target) or change.names[-2:-1] == ("cmdline",)
-    return ranked.rules[0].why if ranked.rules and of_many else change.fact.why
+    if ranked.rules and (of_many or _is_named(ranked)):
+        return ranked.rules[0].why
+    return PATCHED if is_patch(ranked.change) else change.fact.why
+
+
+def _is_named(ranked: Ranked) -> bool:
+    """Whether its rule sees this very item of a collection, as one daemon of all, and not whatever is in it."""
+    globs = [parse_glob(glob) for glob in ranked.rules[0].sees]
+    return any(
+        None in one.pattern and glob.matches(one.path) and not glob.matches(_with_another_item(one))
+        for one in ranked.change.changes
+        for glob in globs
+    )
+
+
+def _with_another_item(change: Change) -> FactPath:
+    at = change.pattern.index(None)
+    return change.key.path((*change.names[:at], "", *change.names[at + 1 :]))
 
 
 def check(folded: Folded) -> str:
@@ -95,6 +122,7 @@ def restore(folded: Folded) -> str | None:
     """The commands that set A's values back; None where there is no command or no value to set."""
     template, _, remark = folded.first.fact.restore.partition(" # ")
     values = [_settable(change.before) for change in folded.changes]
+    template = _where_it_is(template, folded, values) if template.startswith(_PIP) else template
     if not template or None in values or _mends_what_is_well(folded, template, values):
         return None
     remark = f" # {remark}" if remark else ""
@@ -108,6 +136,16 @@ def restore(folded: Folded) -> str | None:
     shown = list(commands)[:_COMMANDS_SHOWN]
     more = f"; # and {len(commands) - len(shown)} more" if len(commands) > len(shown) else ""
     return "; ".join(shown) + (more or remark)
+
+
+def _where_it_is(template: str, folded: Folded, values: Sequence[str | None]) -> str:
+    """Of builds that PyPI does not hold, with the index that does; empty where none is known."""
+    local = {found[1] if (found := _LOCAL.fullmatch(value or "")) else "" for value in values}
+    if local == {""}:
+        return template
+    build = local.pop()
+    is_of_pytorch = not local and {change.item for change in folded.changes} <= _OF_PYTORCH
+    return f"{template} --index-url {_INDEX}/{build}" if is_of_pytorch and _BUILDS_OF_PYTORCH.fullmatch(build) else ""
 
 
 def _mends_what_is_well(folded: Folded, template: str, values: Sequence[str | None]) -> bool:

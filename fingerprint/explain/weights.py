@@ -10,7 +10,7 @@ from fingerprint.explain.binding import Bound
 from fingerprint.explain.bounds import Explained
 from fingerprint.explain.circumstances import Circumstances, is_between, looked_through, needs_a_gpu
 from fingerprint.explain.contract import EVERY_RUN, Evidence, MetricChange
-from fingerprint.explain.endings import is_told_by
+from fingerprint.explain.endings import could_not_run, is_told_by
 from fingerprint.explain.judged import AS_ANY, SURE, judged, usual
 from fingerprint.explain.mechanisms.graph import Resource, Rule
 from fingerprint.explain.metrics import EXIT_STATUS
@@ -84,8 +84,9 @@ SELDOM = -0.1
 """Of what makes slower and seldom ends a run, where it is to be explained that one ended."""
 NAMED, NAMED_TOO = 0.06, 0.03
 """Of what moves the resource first of all, or too, that the number is named after."""
-TOLD_BY_STATUS = 0.15
-"""Of what an exit status is left by: what was killed, or crashed, or could not be run at all."""
+TOLD_BY_STATUS, CANNOT_RUN = 0.15, 0.3
+"""Of what an exit status is left by: what was killed or crashed; what could not be run or found, which hardly anything
+else leaves."""
 RARELY = -0.15
 """Of what mostly pushes such numbers the other way."""
 RAN_OUT = 0.05
@@ -137,7 +138,7 @@ def weights(case: Case, metric: MetricChange | None, around: Circumstances) -> M
         "seldom": SELDOM if _ended(metric) and way.rules and way.rules[0].breaks == "seldom" else 0.0,
         "named": named(way.rules, metric, around),
         "rarely": RARELY if way.rarely else 0.0,
-        "told by status": TOLD_BY_STATUS if is_told_by(change.first.path, way.rules, metric) else 0.0,
+        "told by status": told_by_status(change, way, metric),
         "ran out": RAN_OUT if not way.against and any(one.ran_out for one in ways) else 0.0,
         "about": ABOUT if is_about(way.rules, metric) else 0.0,
         "size": size(way.rules, metric, around),
@@ -183,6 +184,12 @@ def said(printed: Shown) -> float:
     if not printed.evidence:
         return 0.0
     return SAID_CAUSE if printed.cause else SAID_RESOURCE
+
+
+def told_by_status(change: Folded, way: Reach, metric: MetricChange | None) -> float:
+    if not is_told_by(change.first.path, way.rules, metric):
+        return 0.0
+    return CANNOT_RUN if could_not_run(metric) else TOLD_BY_STATUS
 
 
 def prior(rules: Sequence[Rule]) -> float:

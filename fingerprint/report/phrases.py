@@ -31,7 +31,8 @@ WITH_IT = 2
 _POLICY_LINE = re.compile(r"(?P<file>.+?)(?: at [^\s:]+)?:(?P<line>\d+)", re.DOTALL)
 """Read from a revision it is `policy.toml at main:12`."""
 _SET_BACK = {"boot": "kernel/boot_id", "container start": "container/main/started"}
-_CLAUSE = re.compile(r"; |(?<=[a-z0-9)%])\. ")
+WHY = 240  # characters of a mechanism, four lines of 80 columns
+_SENTENCE = re.compile(r"(?<=[\w)%`])\. ")
 
 
 def listed(items: Sequence[str], most: int) -> str:
@@ -201,14 +202,14 @@ def suspect_change(suspect: Suspect, grown: Container[str]) -> str:
 
 
 def named(suspect: Suspect, *, in_full: bool = False) -> Iterator[tuple[str, str]]:
-    """What speaks for and against it, under its name. in_full: mechanisms whole, else what comes first of them."""
+    """What speaks for and against it, under its name. in_full: mechanisms whole, else as much as fits."""
     if suspect.facts[1:]:
         yield "also", listed(suspect.facts[1:], 5)
     if suspect.which:
         yield "only on", _places(suspect.facts[0], suspect.which)
     if suspect.mechanism:
         why = " -> ".join(suspect.mechanism)
-        yield "why", why if in_full else _first_clause(why)
+        yield "why", why if in_full else _shortened(why)
     if explains := _explains(suspect):
         yield "explains", explains
     yield from (("seen", _evidence(item)) for item in suspect.evidence)
@@ -216,9 +217,12 @@ def named(suspect: Suspect, *, in_full: bool = False) -> Iterator[tuple[str, str
     yield from _around(suspect)
 
 
-def _first_clause(text: str) -> str:
-    """Of a mechanism what comes first: `explain RULE` tells it all."""
-    return _CLAUSE.split(text, maxsplit=1)[0].rstrip(".")
+def _shortened(text: str) -> str:
+    """Of a mechanism whole sentences, since a clause by itself may say the opposite: the first, and those behind it
+    that have room. `explain RULE` tells it all."""
+    ends = [found.start() for found in _SENTENCE.finditer(text)]
+    fitting = [end for end in (*ends[1:], len(text)) if end <= WHY]
+    return text[: max([*ends[:1], *fitting], default=len(text))].rstrip(".")
 
 
 def _explains(suspect: Suspect) -> str:

@@ -11,15 +11,18 @@ from fingerprint.explain.mechanisms.graph import Phase
 from fingerprint.report.text import render
 from probes.gpu import Gpu, Gpus
 from probes.kit.facts import Gap, Map
+from probes.process import Process
 from tests.explain.subjects import subject
+from tests.explain.test_programs import ran
 from tests.report.cases import metric, suspect
 from tests.runs.recorded import measured
 
 WORSE = metric("verify_ms", "worse", 19.2, 29.6, unit="ms")
 
 
-def looks(*metrics: Any, likelihood: Any = "possible", held_up: bool = False) -> list[str]:
-    found = blind(metrics or (WORSE,), [suspect(1, "a/b", 1, 2, likelihood=likelihood)], held_up)
+def looks(*metrics: Any, likelihood: Any = "possible", held_up: bool = False, ran: Process | None = None) -> list[str]:
+    sides = [subject(name, None, ran) for name in "AB"]
+    found = blind(metrics or (WORSE,), [suspect(1, "a/b", 1, 2, likelihood=likelihood)], held_up, sides)
     return [sight.what for sight in found]
 
 
@@ -37,6 +40,24 @@ def test_it_is_told_only_where_a_number_moved_that_nothing_likely_goes_with() ->
     assert not looks(metric("verify_ms", "same", 19.2, 19.3, unit="ms"))
     assert not looks(metric("verify_ms", "unassessed", 19.2, 19.3, unit="ms"))
     assert looks(metric("verify_ms", "unassessed", 19.2, 29.6, unit="ms"))
+
+
+def test_of_what_clients_ask_nothing_is_told_of_a_program_that_has_none() -> None:
+    tokens = metric("tokens_per_second", "worse", 41000.0, 9100.0, unit="tok/s", better="higher")
+    step = metric("step_ms", "worse", 41.0, 91.0, unit="ms")
+    asked = {
+        "the text that was asked for",
+        "temperature, seed, tokens drafted",
+        "sequences in a step and their lengths",
+    }
+    for number in (tokens, step):
+        training = looks(number, ran=ran("/srv/train.py"))
+        assert training[0] == "the input: what was worked on"
+        assert not asked & {*training}
+        assert asked & {*looks(number)}  # nobody knows what ran
+        assert asked & {*looks(number, ran=ran("/opt/venv/bin/vllm", "serve m"))}
+    first_token = metric("ttft_ms", "worse", 41.0, 91.0, unit="ms")
+    assert "what the prefix cache held already" in looks(first_token, ran=ran("/srv/bench.py"))
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))

@@ -78,6 +78,24 @@ def test_a_package_is_set_back_without_those_that_it_would_bring_along() -> None
 
 
 @pytest.mark.parametrize(
+    ("package", "version", "told"),
+    [
+        ("torch", "2.8.0+cu128", "--index-url https://download.pytorch.org/whl/cu128"),
+        ("torchaudio", "2.8.0+cpu", "--index-url https://download.pytorch.org/whl/cpu"),
+        ("torchvision", "0.23.0+rocm6.4", "--index-url https://download.pytorch.org/whl/rocm6.4"),
+        ("torch", "2.8.0+git12ab", None),
+        ("vllm", "0.10.2+cu128", None),
+    ],
+)
+def test_a_build_that_pypi_does_not_hold_is_set_back_from_the_index_that_does_or_by_no_command(
+    package: str, version: str, told: str | None
+) -> None:
+    folded = changed("libraries", f"packages/{package}/version", version, "9.0")
+    whole = replace(folded, changes=(replace(folded.first, item=package),), first=replace(folded.first, item=package))
+    assert restore(whole) == (told and f"pip install --no-deps {package}=={version} {told}")
+
+
+@pytest.mark.parametrize(
     ("area", "names", "told"),
     [
         ("process", "cwd", "readlink /proc/PID/cwd"),

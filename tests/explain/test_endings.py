@@ -5,12 +5,14 @@ import pytest
 from fingerprint.explain import explain
 from fingerprint.explain.endings import is_told_by, was_killed
 from fingerprint.explain.mechanisms import rules_of
+from fingerprint.explain.weights import CANNOT_RUN, TOLD_BY_STATUS
 from fingerprint.runs.record import Growth
+from probes.kit.facts import Map
 from probes.kit.paths import parse_path
 from probes.process import Process
 from probes.process.sections import Cgroup
 from tests.explain.subjects import CALM, subject
-from tests.explain.test_weights import ended
+from tests.explain.test_weights import ended, only
 from tests.report.cases import metric
 
 PRELOAD, PATH, EARLYOOM = (
@@ -57,3 +59,11 @@ def test_of_a_run_that_was_killed_nobody_saw_the_end(status: int, is_against: bo
     )
     (found,) = explain(a, b).suspects
     assert bool(found.against) is is_against
+
+
+@pytest.mark.parametrize(("status", "part"), [(127, CANNOT_RUN), (126, CANNOT_RUN), (134, TOLD_BY_STATUS), (1, None)])
+def test_what_hardly_anything_else_leaves_tells_most(status: int, part: float | None) -> None:
+    preload, path = (Process(env=Map({"LD_PRELOAD": value})) for value in ("/a.so", "/b.so")), "/opt/venv/bin"
+    searched = (Process(activation=Map({"PATH": value})) for value in (path, "/usr/bin"))
+    a, b = preload if status == 134 else searched
+    assert only(a, b, [ended(0)], [ended(status)]).parts.get("told by status") == part

@@ -8,6 +8,7 @@ from fingerprint.diff.compare import compare
 from fingerprint.explain import explain
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.rank import rank
+from fingerprint.explain.suspects import PATCHED
 from fingerprint.explain.versions import NEWER_IS_BETTER, NEWER_IS_WORSE, PATCH, newer
 from fingerprint.explain.weights import AGAINST_THE_STREAM
 from fingerprint.runs.record import AnyRecord
@@ -174,3 +175,16 @@ def test_with_another_kernel_a_module_that_is_loaded_or_not_is_a_suspect_beside_
             "kernel/modules/ib_core/srcversion": "kernel/release",
         }
         assert {one.facts for one in explain(a, b).suspects} == {(text,) for text, of in follows.items() if of is None}
+
+
+def test_of_another_release_of_one_branch_it_is_not_said_what_was_reported_of_other_branches() -> None:
+    def why(area: str, before: Section, after: Section) -> str:
+        return of_host(area, before, after).mechanism[0]
+
+    def driver(version: str) -> Driver:
+        return Driver(module=NvidiaModule(version=version))
+
+    assert why("driver", driver("580.65.06"), driver("580.82.07")) == PATCHED
+    assert "the median is" in why("driver", driver("570.133.20"), driver("580.82.07"))
+    assert why("kernel", Kernel(release="6.8.0-71-generic"), Kernel(release="6.8.0-79-generic")) == PATCHED
+    assert "42 times" in why("kernel", Kernel(release="6.8.0-71-generic"), Kernel(release="6.11.0-26-generic"))

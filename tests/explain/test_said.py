@@ -15,6 +15,7 @@ from fingerprint.said.heard import Heard
 from fingerprint.snapshot import reading_of
 from probes.container.sections import Container
 from probes.kit.facts import Map
+from probes.libraries.sections import Libraries, Package
 from probes.process import Process
 from tests.explain.subjects import subject
 from tests.runs.recorded import closed, measured
@@ -142,3 +143,14 @@ def test_of_several_starts_it_is_told_how_many_said_it() -> None:
 
 def test_what_this_release_does_not_know_is_left_out() -> None:
     assert explain(well(said()), failed(said("of-tomorrow"))).said == ()
+
+
+@pytest.mark.parametrize(("message", "likelihood"), [("module-missing", "likely"), ("open-files", "possible")])
+def test_that_a_package_was_not_found_makes_likely_that_it_is_gone(message: str, likelihood: str) -> None:
+    def with_packages(*names: str) -> Read:
+        packages = Libraries(packages=Map({name: Package(version="1.0") for name in names}))
+        return Read(at=1, area="libraries", target="main", reading=reading_of(packages))
+
+    a = well(said(), with_packages("torch", "flashinfer-python"), files=256)
+    b = failed(said(message), with_packages("torch"))
+    assert of(explain(a, b), "libraries/main/packages/flashinfer-python").likelihood == likelihood

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fingerprint.explain.contract import Arithmetic, Diff, During, Evidence, RuledOut
+from fingerprint.report.phrases import named
 from fingerprint.report.text import render
 from tests.report.cases import CASES, EVERYTHING, ONE_SUSPECT, changed, diff, metric, suspect
 from tests.report.golden import FOLDER, texts
@@ -193,3 +194,21 @@ def test_of_a_counter_that_was_reset_no_value_is_told() -> None:
     reset = changed("a/errors", None, None, verdict="was reset", kind="counter", says="the counter fell")
     text = render(diff("One.", changes=(reset,)))
     assert "a/errors  was reset" in text
+
+
+FIRST, SECOND = "Loaded lazily, a first call pays; loaded eagerly, the start does.", f"It costs {'a lot ' * 20}more."
+
+
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        (FIRST, FIRST),
+        (f"{FIRST} {SECOND}", f"{FIRST} {SECOND}"),
+        (f"{FIRST} {SECOND} {SECOND}", f"{FIRST} {SECOND}"),
+        (f"{SECOND[:-1] * 3}. {FIRST}", f"{SECOND[:-1] * 3}."),
+    ],
+)
+def test_of_a_long_mechanism_whole_sentences_are_told(why: str, shown: str) -> None:
+    told = dict(named(suspect(1, "a/b", 1, 2, mechanism=(why,))))
+    assert told["why"] == shown.rstrip(".")
+    assert dict(named(suspect(1, "a/b", 1, 2, mechanism=(why,)), in_full=True))["why"] == why

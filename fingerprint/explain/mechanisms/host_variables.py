@@ -106,6 +106,7 @@ RULES: tuple[Rule, ...] = (
         moves=("storage", "network", "page cache"),
         phases=("start-up", "any work"),
         shows=_WRITTEN,
+        told_by=("no-space-left",),
         breaks="often",
         why="Where weights, data and code of models are kept: an empty folder is filled over the network first, "
         "another disk or a network's reads slower, and one that cannot be written ends the start.",

@@ -46,9 +46,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="nccl-adapters",
-        sees=env(
-            "NCCL_IB_HCA NCCL_EXCLUDE_IB_HCA NCCL_IB_MERGE_* NCCL_IB_RAIL_POLICY NCCL_IB_SUBNET_AWARE_ROUTING"
-        ),
+        sees=env("NCCL_IB_HCA NCCL_EXCLUDE_IB_HCA NCCL_IB_MERGE_* NCCL_IB_RAIL_POLICY NCCL_IB_SUBNET_AWARE_ROUTING"),
         moves=("collective", "network", "pcie link"),
         between=True,
         over_rdma=True,

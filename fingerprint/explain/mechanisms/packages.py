@@ -269,6 +269,19 @@ RULES: tuple[Rule, ...] = (
         sources=("https://docs.vllm.ai/en/stable/configuration/optimization/",),
     ),
     Rule(
+        name="package-presence",
+        sees=("libraries/*/packages/*",),
+        moves=("code", "kernel choice", "availability"),
+        best=("present",),
+        mostly=True,
+        breaks="often",
+        told_by=("module-missing", "sampling-without-flashinfer", "without-flash-attention"),
+        why="A package that is imported and is not there ends the start; of what is asked for and done without, as "
+        "FlashInfer or FlashAttention, something slower is done instead. What is new is seldom used by itself.",
+        confirm="python -c 'import NAME' in both environments; the start's log names what it does without",
+        sources=("https://docs.python.org/3/library/importlib.html",),
+    ),
+    Rule(
         name="package-constrained-output",
         sees=packages("xgrammar outlines* llguidance lm-format-enforcer interegular"),
         moves=("cpu time", "wake latency", "kernel choice"),

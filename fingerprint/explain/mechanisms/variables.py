@@ -216,6 +216,7 @@ RULES: tuple[Rule, ...] = (
         ),
         moves=("storage", "kernel choice"),
         shows=_WRITTEN,
+        told_by=("no-space-left",),
         breaks="seldom",
         usual=(1.05, 5.0),
         why="With an empty cache kernels are compiled and tuned anew: 166 s of one start, JIT within the timed window "
@@ -234,6 +235,7 @@ RULES: tuple[Rule, ...] = (
         sees=env("VLLM_CACHE_ROOT VLLM_DISABLE_COMPILE_CACHE"),
         moves=("storage", "kernel choice"),
         shows=_WRITTEN,
+        told_by=("no-space-left",),
         read_by=("vllm",),
         breaks="seldom",
         usual=(1.05, 5.0),
