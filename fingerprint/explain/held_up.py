@@ -218,10 +218,17 @@ def told_first(held: Iterable[Held]) -> str:
 
 
 def then_next(held: Iterable[Held], steps: Iterable[str], suspects: Sequence[Suspect]) -> tuple[str, ...]:
-    """The next steps with what would keep a run from waiting: behind those of the suspects, if the first was seen at
-    work."""
-    remedies = dict.fromkeys(each.remedy for each in held if each.unlike or each.line.by)
-    return (*steps, *remedies) if was_seen_at_work(suspects) else (*remedies, *steps)
+    """The next steps with what would keep a run from waiting: behind those of the suspects, if there are any. Who took
+    what the run needs comes first, where the first suspect was not seen at work."""
+    held = [each for each in held if each.unlike or each.line.by]
+    first = dict.fromkeys(each.remedy for each in held if not suspects or _was_taken(each, suspects))
+    remedies = dict.fromkeys(each.remedy for each in held)
+    return (*first, *steps, *(remedy for remedy in remedies if remedy not in first))
+
+
+def _was_taken(each: Held, suspects: Sequence[Suspect]) -> bool:
+    is_of_others = bool(each.line.by) or each.line.fact.startswith("gpu/")
+    return each.unlike and is_of_others and not was_seen_at_work(suspects)
 
 
 def was_seen_at_work(suspects: Sequence[Suspect]) -> bool:

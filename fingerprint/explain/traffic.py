@@ -71,8 +71,11 @@ def _is_idle(side: _Side) -> bool:
 
 
 def crossed(_: Folded, pairs: Sequence[Pair]) -> bool | None:
-    """False where nothing to speak of crossed it in either run. That something did tells of no limit."""
-    return False if all(level(side) < STILL for pair in pairs for side in (pair.traffic.a, pair.traffic.b)) else None
+    """False where nothing to speak of crossed it in either run. That something did tells of no limit, and a counter
+    that never counted, as of a virtual function, tells nothing."""
+    sides = [side for pair in pairs for side in (pair.traffic.a, pair.traffic.b)]
+    has_counted = any(not isinstance(side, Growth) or side.last > 0 for side in sides)
+    return False if has_counted and all(level(side) < STILL for side in sides) else None
 
 
 def rerouted(change: Folded, pairs: Sequence[Pair]) -> bool | None:

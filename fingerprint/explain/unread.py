@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from fingerprint.diff.changes import Folded
+from fingerprint.diff.changes import Change, Folded
 from fingerprint.explain.circumstances import Circumstances
 from fingerprint.explain.engines import SERVE
 from fingerprint.explain.loaded import not_loaded
@@ -12,6 +12,7 @@ from fingerprint.explain.machine import OF_OTHERS
 from fingerprint.explain.mechanisms import rules_of
 from fingerprint.explain.mechanisms.graph import Reader, Rule
 from fingerprint.explain.programs import readers_of
+from probes.kit.facts import Gap
 from probes.kit.paths import FactPath
 
 _OF_AN_INTERPRETER = "PYTHON"
@@ -23,7 +24,7 @@ _WHEN_A_CONTAINER_STARTS = re.compile(
     r"GDS|MOFED|GDRCOPY|NVSWITCH|CUDA_END_OF_LIFE)"
 )
 """Variables that the container toolkit reads, and no program."""
-_TOOLS_OF_CONTAINERS = ("platform", "containers")
+_MITIGATIONS, _NOT_AFFECTED = ("cpu", "mitigations"), "Not affected"
 _PROCESSORS: Mapping[str, tuple[str, ...]] = {"amd_": ("AuthenticAMD", "HygonGenuine"), "intel_": ("GenuineIntel",)}
 """Of parameters of the boot line about processors of one maker."""
 _IN_SWITCHES = re.compile(r"NCCL_NVLS_")
@@ -43,9 +44,22 @@ def unread(change: Folded, rules: Sequence[Rule], around: Circumstances) -> str:
     """Of one line for several, why nothing heeds any of them.
 
     rules: by which the line leads to the metric, and of these each has those that see it."""
+    if all(map(_costs_nothing, change.changes)):
+        return "what is not affected runs no mitigation"
     paths = [one.path for one in change.changes]
     whys = [unread_by(path, [rule for rule in rules_of(path) if rule in rules], around) for path in paths]
     return whys[0] if all(whys) else ""
+
+
+def _costs_nothing(change: Change) -> bool:
+    """A kernel that names a further flaw, which this processor does not have."""
+    sides = (change.before, change.after)
+    is_named = any(isinstance(side, str) and side.startswith(_NOT_AFFECTED) for side in sides)
+    return is_named and change.path[:2] == _MITIGATIONS and all(map(_is_no_mitigation, sides))
+
+
+def _is_no_mitigation(side: object) -> bool:
+    return side.startswith(_NOT_AFFECTED) if isinstance(side, str) else isinstance(side, Gap) and side.code == "absent"
 
 
 def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> str:
@@ -57,9 +71,6 @@ def unread_by(path: FactPath, rules: Sequence[Rule], around: Circumstances) -> s
         on, is_of_others = around.on, path[2:3] and path[2] in OF_OTHERS
         is_idle = is_of_others and on.gpus and on.products and not on.mixed
         return "the GPUs that were there are of another maker" if is_idle else ""
-    if path[:2] == _TOOLS_OF_CONTAINERS:
-        is_idle = around.on.contained is False and not around.ran.unseen and not around.ran.asks
-        return "no process that was read was in a container" if is_idle and not around.on.elsewhere else ""
     if path[0] == "storage" and path[2:3] == ("tuned",) and len(path) > 3:
         return _of_another_engine(path[3], around) or _of_other_gpus(path[-1], around)
     if path[0] == "libraries":

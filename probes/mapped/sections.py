@@ -89,7 +89,7 @@ class Memory(Section):
     policies: Seen[tuple[str, ...]] = config(
         "Memory policies other than the default, of the process or of parts of it: bind, interleave, prefer",
         "/proc/PID/numa_maps",
-        follows=("process/*/program/path", "process/*/flags/*"),
+        follows=("process/*/program/path", "process/*/flags/--*numa*", "process/*/flags/--*mem*bind*"),
         restore="numactl --membind=N COMMAND",
     )
     node: Seen[Node] = state(

@@ -19,7 +19,6 @@ from fingerprint.metrics import Metric
 from fingerprint.runs.record import Distribution, Growth, Measured
 from fingerprint.runs.record import Process as Recorded
 from fingerprint.snapshot import reading_of
-from probes.container.sections import Container
 from probes.gpu import Gpu, Gpus
 from probes.kernel import Kernel
 from probes.kernel.modules import Module
@@ -28,8 +27,6 @@ from probes.kit.flags import flags
 from probes.kit.paths import parse_path
 from probes.libraries.sections import Libraries, Package
 from probes.mapped.sections import Mapped
-from probes.platform import Platform
-from probes.platform.containers import Containers
 from probes.process import Process
 from probes.process.sections import Interpreter, Program
 from probes.storage.sections import Model, Mount, Storage
@@ -215,20 +212,6 @@ def test_what_is_of_a_gpu_that_did_no_work_moved_nothing(busy: tuple[float, floa
     )
     (found,) = explain(card("A", busy[0], 300, ended(0)), card("B", busy[1], 150, ended(1))).suspects
     assert not any("no work" in one.says for one in found.against)
-
-
-@pytest.mark.parametrize(
-    ("runtime", "path", "is_idle"),
-    [("none", SCRIPT, True), ("containerd", SCRIPT, False), ("none", LAUNCHER, False)],
-)
-def test_the_tools_of_containers_move_nothing_where_none_was(runtime: str, path: str, is_idle: bool) -> None:
-    def tools(name: str, level: float, version: str) -> Subject:
-        inside = reading("container", Container(runtime=runtime, namespaces=()))
-        made = subject(name, None, program(path), *slow(level), inside)
-        return on_host(made, platform=Platform(containers=Containers(toolkit_version=version)))
-
-    (found,) = explain(tools("A", 11.0, "1.17.4"), tools("B", 15.0, "1.17.8")).suspects
-    assert [one.says for one in found.against] == (["no process that was read was in a container"] if is_idle else [])
 
 
 @pytest.mark.parametrize(("path", "is_read"), [(BENCHMARK, False), (SERVER, True), (SCRIPT, True), (LAUNCHER, True)])

@@ -95,7 +95,7 @@ def test_the_rule_of_those_that_nobody_knows_is_about_no_other(general: str) -> 
 @pytest.mark.parametrize(
     ("name", "phases"),
     [
-        ("server-address", {"start-up", "completion"}),
+        ("server-address", {"completion"}),
         ("speculation-flags", {"accept length", "verify step"}),
         ("prefix-caching", {"prefill"}),
     ],

@@ -1,7 +1,7 @@
 """Variables of collectives: which algorithm, on how many multiprocessors, which way within a host, which memory."""
 
 from fingerprint.explain.mechanisms.gpu_links import REROUTED
-from fingerprint.explain.mechanisms.graph import Rule
+from fingerprint.explain.mechanisms.graph import LEVELS, Rule
 from fingerprint.explain.mechanisms.variables import env
 
 _NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
@@ -338,11 +338,11 @@ RULES: tuple[Rule, ...] = (
             " NVSHMEM_INFO_* NVSHMEM_VERSION VLLM_LOGGING_* VLLM_LOG_* VLLM_TRACE_* VLLM_CONFIGURE_LOGGING"
             " SGLANG_LOG_* SGLANG_*_LOG SGLANG_*_LOG_* SGLANG_*LOGGING* TRTLLM_LOG_* TRTLLM_*_LOG TRTLLM_*_LOG_*"
             " TRTLLM_*LOGGING* TLLM_LOG* TORCH_LOGS* TORCH_CPP_LOG_* TORCH_SHOW_* TF_CPP_* UCX_LOG_* GLOG_*"
-            " ONEDNN_VERBOSE MKL_VERBOSE RUST_LOG RUST_BACKTRACE CUBLAS_LOG* CUBLASLT_LOG* CUDNN_LOG* CUDA_LOG_FILE"
+            " ONEDNN_VERBOSE MKL_VERBOSE RUST_LOG CUBLAS_LOG* CUBLASLT_LOG* CUDNN_LOG* CUDA_LOG_FILE"
             " AMD_LOG_* MIOPEN_*LOG* ROCBLAS_LAYER ROCBLAS_LOG_* HIPBLASLT_LOG_* KINETO_LOG_* VERBOSE"
         ),
         moves=("cpu time", "system calls", "storage"),
-        scale=("trace", "detail", "verbose", "debug", "info", "warn", "warning", "error", "critical", "fatal"),
+        scale=LEVELS,
         phases=("host latency", "decode step", "verify step", "start-up", "any work"),
         usual=(1.0, 1.2),
         why="Lines written on the path of each step are time of the thread that launches; at usual levels little.",

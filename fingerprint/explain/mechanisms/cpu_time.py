@@ -140,7 +140,8 @@ RULES: tuple[Rule, ...] = (
         breaks="often",
         told_by=("threads-refused",),
         why="A pool that may start no more threads works with fewer, or the process ends.",
-        confirm="pids.events of the cgroup: `max` counts the starts that were refused",
+        confirm="pids.events of the cgroup: `max` counts the starts that were refused; `ps -L -u USER | wc -l` against "
+        "the limit of the user",
         sources=(_CGROUP, "https://man7.org/linux/man-pages/man2/getrlimit.2.html"),
     ),
     Rule(

@@ -175,6 +175,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
 
 
+LEVELS = (
+    "trace", "detail", "verbose", "debug", "info", "warn", "warning", "version", "error", "critical", "fatal", "off",
+)  # fmt: skip
+"""Of logs, from the loudest."""
 SERVES: Mapping[Resource, Mapping[Phase, str]] = {
     "sm clock": {
         "prefill": "large matrix products are bound by arithmetic",

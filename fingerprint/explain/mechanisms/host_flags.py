@@ -1,7 +1,7 @@
 """Flags of servers and benchmarks about the host's part: memory, threads, the front end, what is asked."""
 
 from fingerprint.explain.mechanisms.cpu_time import CONTENDED, THROTTLED
-from fingerprint.explain.mechanisms.graph import Phase, Rule
+from fingerprint.explain.mechanisms.graph import LEVELS, Phase, Rule
 from fingerprint.explain.mechanisms.server_flags import LLAMA, SGLANG, TRTLLM, VLLM, flag
 
 _HOST: tuple[Phase, ...] = ("host latency", "decode step", "verify step", "prefill", "start-up", "any work")
@@ -165,6 +165,7 @@ RULES: tuple[Rule, ...] = (
             " --metrics-interval-ms"
         ),
         moves=("cpu time", "system calls", "storage"),
+        scale=LEVELS,
         phases=_HOST,
         usual=(1.0, 1.2),
         why="Lines, counters and traces of each request or step are written by the thread that could prepare the next "
@@ -180,7 +181,7 @@ RULES: tuple[Rule, ...] = (
             " --enable-ssl-refresh -hft --file-storage-path"
         ),
         moves=("availability",),
-        phases=("start-up",),
+        phases=("completion",),
         breaks="seldom",
         usual=(1.0, 1.0),
         why="Where a server listens moves no step. It does not start where the address is taken or a file of keys "

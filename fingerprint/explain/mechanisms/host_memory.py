@@ -280,7 +280,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="mappings-limit",
         sees=("memory/vm/max_map_count",),
-        moves=("availability", "gpu memory"),
+        moves=("availability", "host memory", "gpu memory"),
         way="more helps",
         breaks="often",
         told_by=("host-memory-refused",),
