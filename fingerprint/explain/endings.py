@@ -14,8 +14,8 @@ _OF_MEMORY: frozenset[Resource] = frozenset(("host memory",))
 _DAEMONS = ("platform/daemons/**",)
 _NATIVE = ("process/*/env/LD_*", "mapped/*/libraries/**", "mapped/*/preloaded/**", "process/*/program/sha256")
 _TO_BE_RUN = (
-    "process/*/env/PATH", "process/*/activation/**", "process/*/program/**", "process/*/interpreter/**",
-    "process/*/cwd", "process/*/uid", "process/*/gid", "storage/**/mount/options/noexec",
+    "process/*/activation/**", "process/*/program/**", "process/*/interpreter/**", "process/*/cwd", "process/*/uid",
+    "process/*/gid",
 )  # fmt: skip
 _LEFT_BY: Mapping[int, Sequence[str]] = {
     126: _TO_BE_RUN,

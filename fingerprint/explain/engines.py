@@ -3,6 +3,7 @@ code is of."""
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from fingerprint.explain.mechanisms.graph import Reader
 
@@ -61,11 +62,12 @@ def of_module(name: str) -> Iterator[Reader]:
 
 
 def of_word(word: str) -> Iterator[Reader]:
-    """Of what a launcher was told to start: a command, its path, or an image."""
-    for part in word.split("/"):
-        name = part.partition(":")[0]
-        yield from of_program(name, compiled=True)
-        yield from of_module(name)
+    """Of what a launcher was told to start: a command by its name, whatever its path, or an image by any of its
+    names."""
+    *owners, name = (part.partition(":")[0] for part in word.split("/"))
+    yield from of_program(name, compiled=True)
+    if not word.startswith(("/", ".")):
+        yield from chain(*map(of_module, (*owners, name)))
 
 
 def module_of(path: str) -> str:

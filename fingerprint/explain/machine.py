@@ -24,6 +24,8 @@ _DRIVERS = frozenset(("nvidia", "nvgpu"))
 NO_CONTAINER = "none"
 """As the runtime of a container is told where there is none."""
 _BUSY = re.compile(r"gpu/[^/]+/busy")
+"""From a fifth of the time on."""
+_UTILIZATION = re.compile(r"gpu/[^/]+/utilization/gpu")
 
 
 class Machine(NamedTuple):
@@ -31,7 +33,7 @@ class Machine(NamedTuple):
     of RDMA, the most. cpus: makers. linked: whether NVLink joins any. idle: whether no GPU had a part in it.
     elsewhere: whether GPUs worked, and for no process that was read. contained: whether any process was in a
     container. mixed: whether a driver of other makers' GPUs drives one. unused: GPUs that did no work in either run,
-    where others did. fuse: whether a file system in user space holds a model or a cache."""
+    where others did. fuse: of models and caches, kind and name, those that a file system in user space holds."""
 
     gpus: int | None = None
     products: frozenset[str] | None = None
@@ -43,7 +45,7 @@ class Machine(NamedTuple):
     contained: bool | None = None
     mixed: bool = False
     unused: frozenset[str] = frozenset()
-    fuse: bool = False
+    fuse: frozenset[tuple[str, str]] = frozenset()
 
 
 class _Seen(Items, frozen=True):
@@ -83,8 +85,8 @@ def machine(a: Subject, b: Subject) -> Machine:
         _opened_none(states) and any(map(_BUSY.fullmatch, chain(*(state.samples for state in states)))) and not idle,
         _contained(states),
         any(map(_is_mixed, states)),
-        _unused(states),
-        any(map(_on_fuse, states)),
+        _unused((*a.earlier, *b.earlier, *states)),
+        frozenset(chain(*map(_on_fuse, states))),
     )
 
 
@@ -118,7 +120,7 @@ def _has_others(state: Effective) -> bool:
 
 def _is_mixed(state: Effective) -> bool:
     on_bus = _section(state, "pcie")
-    return on_bus is not None and any(gpu.get("driver") in OF_OTHERS for gpu in on_bus.gpus.items.values())
+    return on_bus is not None and any(str(gpu.get("driver")) in OF_OTHERS for gpu in on_bus.gpus.items.values())
 
 
 def _products(states: Sequence[Effective]) -> frozenset[str] | None:
@@ -188,9 +190,9 @@ def _opened(state: Effective) -> Iterator[list[str] | None]:
 
 
 def _unused(states: Sequence[Effective]) -> frozenset[str]:
-    """Of a GPU that one run did not sample nobody knows."""
-    sampled = [{path: it for path, it in state.samples.items() if _BUSY.fullmatch(path)} for state in states]
-    still = [{path for path, it in each.items() if isinstance(it, Distribution) and it.mean == 0} for each in sampled]
+    """Of a GPU that one start did not sample nobody knows. What is less than busy is not busy: utilisation tells."""
+    sampled = [{path: it for path, it in state.samples.items() if _UTILIZATION.fullmatch(path)} for state in states]
+    still = [{path for path, it in each.items() if isinstance(it, Distribution) and not it.mean} for each in sampled]
     if any(len(idle) == len(each) for idle, each in zip(still, sampled, strict=True)):
         return frozenset()
     return frozenset(parse_path(path)[1] for path in set.intersection(*still))
@@ -201,13 +203,11 @@ class _Storage(msgspec.Struct, frozen=True):
     caches: Items = Items()
 
 
-def _on_fuse(state: Effective) -> bool:
+def _on_fuse(state: Effective) -> Iterator[tuple[str, str]]:
     for read in filter(None, sections_of(state, "storage", _Storage)):
-        for place in (*read.models.items.values(), *read.caches.items.values()):
-            kind = place.get("mount", {}).get("type")
-            if isinstance(kind, str) and kind.startswith("fuse"):
-                return True
-    return False
+        for kind, places in (("models", read.models.items), ("caches", read.caches.items)):
+            mounted = ((name, place.get("mount")) for name, place in places.items())
+            yield from ((kind, name) for name, mount in mounted if mount and str(mount.get("type")).startswith("fuse"))
 
 
 def _any_worked(states: Iterable[Effective]) -> bool:

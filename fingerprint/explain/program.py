@@ -15,7 +15,7 @@ from fingerprint.explain.mechanisms.graph import Letters, Reader
 
 _ALONE_BY_DEFAULT: frozenset[Reader] = frozenset(("vllm", "sglang"))
 _HOSTS = ("--nnodes", "--num-nodes", "--num-machines")
-_PER_HOST = ("--nproc-per-node", "--nproc_per_node")
+_PER_HOST = ("--nproc-per-node",)
 _DIVIDED = (
     ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
     ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
@@ -25,9 +25,10 @@ _DIVIDED = (
 """Flags by which each engine tells into how many ranks the work is divided: their product."""
 _SHARED = frozenset(("--enable-dp-attention",))
 """Flags with which ranks of one kind are those of another, so that there is no product."""
+_FILE = "--config"
 _IN_ANOTHER_WAY = (
     *_HOSTS,
-    "--config",
+    _FILE,
     "--data-parallel",
     "--tensor-parallel",
     "--pipeline-parallel",
@@ -39,7 +40,7 @@ _IN_ANOTHER_WAY = (
 """Beginnings of flags by which a program that tells of no ranks may be told of some, or of a file that tells."""
 _OF_OTHERS = re.compile(
     r"--(kv-transfer-.*|disaggregation-.*|dist-init-addr|master-addr|"
-    r"data-parallel-(address|rpc-port|start-rank|rank|size-local|hybrid-lb|external-lb))"
+    r"data-parallel-(address|rpc-port|start-rank|rank|size-local|hybrid-lb|external-lb)|headless|node-rank)"
 )
 """Flags by which a program is told of others that it works with, on its host or another."""
 _BENCHMARKS = re.compile(r"bench|benchmarks?(\..*)?|(.*\.)?bench_\w+|benchmark_\w+|.*\.benchmarks?(\..*)?")
@@ -152,8 +153,9 @@ class Program(msgspec.Struct):
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is an engine that is known to divide nothing, and to work with no other."""
-        return self.ranks == 1 and any(self.engines) and not self.is_told_of_others
+        """Whether it is an engine that is known to divide nothing, and to work with no other: no file tells it more."""
+        is_open = self.is_told_of_others or self.asks or bool(self._flag(_FILE))
+        return self.ranks == 1 and any(self.engines) and not is_open
 
     @property
     def is_told_of_others(self) -> bool:

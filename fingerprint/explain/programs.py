@@ -133,7 +133,8 @@ def own_by(path: FactPath, ran: Programs) -> bool:
         return path[0] == "process" and path[-1] == "operands"
     name = path[-1].partition("_")[0].lower()
     names = {*ran.engines, *ran.called} - _RUN_OTHERS
-    if path[-2] == "flags" or readers_of(path[-1]) & ran.engines or name in names:
+    readers = readers_of(path[-1])
+    if path[-2] == "flags" or (readers and readers <= ran.engines) or name in names:
         return True
     return len(name) >= _LEAST_NAME and any(word.startswith(name) for word in names | ran.folders)
 

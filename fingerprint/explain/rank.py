@@ -77,6 +77,7 @@ def rank(
     metric = subject_of(metrics)
     stream = against_the_stream(changes.changes)
     about = _About(target_of(metric), metric, metrics, by_path(seen), around, stream, as_read, canary)
+    about = about._replace(gone=sum(_is_gone(change, about.harmed) for change in changes.changes))
     followers = _followers(changes.changes)
     leading = [change for change in changes.changes if change.follows is None and change.first.leads]
     suspects = [_ranked(change, about, followers.get(change.text, ())) for change in leading]
@@ -86,7 +87,7 @@ def rank(
 
 
 class _About(NamedTuple):
-    """What suspects are held against."""
+    """What suspects are held against. gone: how many packages the worse run lacks."""
 
     target: Target | None
     metric: MetricChange | None
@@ -96,6 +97,7 @@ class _About(NamedTuple):
     stream: Mapping[str, str]
     as_read: AsRead
     canary: Canary
+    gone: int = 0
 
     @property
     def ended(self) -> bool:
@@ -138,24 +140,25 @@ def _ranked(change: Folded, about: _About, followers: Sequence[Folded] = ()) -> 
     parts = weights(case, about.metric, about.around)
     parts = {**parts, NOT_IN_FORCE: LESS} if about.as_read.why_not(change) else parts
     score = round(min(1.0, max(LEAST, sum(parts.values()))), 3)
-    lacks_it = way.agrees is True or _is_gone(change, way, about.harmed)
+    lacks_it = way.agrees is True or (_is_gone(change, about.harmed) and about.gone == 1)
     proof = evidence if printed.cause or (printed.evidence and lacks_it) else (*limits.evidence, *signs)
     likelihood: Likelihood = "unlikely" if most.is_nothing else _likelihood(way, proof, against, about)
     return Ranked(change, way.rules, way.reaches, parts, score, likelihood, evidence, against, most, says)
 
 
-def _is_gone(change: Folded, way: Reach, harmed: str) -> bool:
-    """Whether the worse run lacks it, of what is best there."""
+def _is_gone(change: Folded, harmed: str) -> bool:
+    """Whether it is a package that the worse run lacks."""
     left = change.first.after if harmed == "b" else change.first.before
-    is_best_there = bool(way.rules) and way.rules[0].best == ("present",)
-    return bool(harmed) and is_best_there and isinstance(left, Gap) and left.code == "absent"
+    is_package = change.first.key.area == "libraries" and change.first.names[:-1] == ("packages",)
+    return bool(harmed) and is_package and isinstance(left, Gap) and left.code == "absent"
 
 
 def _limits(change: Folded, way: Reach, about: _About) -> Bound:
-    """A run that was killed may have come to a limit after it was last looked at, and what a file system in user space
-    reads, it reads for the run."""
+    """A run that was killed may have come to the end of memory after it was last looked at, and what a file system in
+    user space reads, it reads for the run."""
     limits = bound(change, way.rules, about.seen, ended=about.ended, harmed=about.harmed)
-    is_unseen = was_killed(about.metric) or (change.first.path[0] == "storage" and about.around.on.fuse)
+    is_of_memory = bool(way.rules) and "host memory" in way.rules[0].moves
+    is_unseen = (was_killed(about.metric) and is_of_memory) or change.first.path[2:4] in about.around.on.fuse
     return limits._replace(against=()) if is_unseen else limits
 
 

@@ -139,7 +139,8 @@ def _helps(rule: Rule, before: Any, after: Any) -> bool | None:
         was, became = (_lowered(value) in rule.worst for value in (before, after))
         return was if was is not became else None
     if rule.scale:
-        places = [rule.scale.index(word) for value in (before, after) if (word := _lowered(value)) in rule.scale]
+        words = [_lowered(value) for value in (before, after)]
+        places = [at for word in words for at, level in enumerate(rule.scale) if word in level]
         return places[1] > places[0] if len({*places}) > 1 else None
     x, y = plain(before), plain(after)
     if rule.way == "either" or x is None or y is None or x == y:

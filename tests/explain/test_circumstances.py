@@ -201,7 +201,8 @@ def test_what_is_of_a_gpu_that_did_no_work_moved_nothing(busy: tuple[float, floa
     """But it may end a run that has to open it, and of what was not sampled nobody knows."""
 
     def card(name: str, share: float, limit: int, *numbers: Measured) -> Subject:
-        sampled = {f"gpu/{slot}/busy": Distribution(100, at, (at,) * 7) for slot, at in (("17", 0.9), ("2a", share))}
+        used = {"17": 90.0, "2a": share}
+        sampled = {f"gpu/{slot}/utilization/gpu": Distribution(100, at, (at,) * 7) for slot, at in used.items()}
         gpus = Gpus(gpus=Map({"17": Gpu(power_limit=300), "2a": Gpu(power_limit=limit)}))
         return on_host(subject(name, None, program(SCRIPT), *numbers, samples=sampled), gpu=gpus)
 

@@ -78,6 +78,24 @@ def test_the_programs_of_llama_cpp_bear_its_folders_name_alone() -> None:
     assert programs(ran("/opt/bin/main", compiled=True)).engines == set()
 
 
+@pytest.mark.parametrize(
+    ("program", "line", "engines"),
+    [
+        ("/usr/bin/bash", "/models/llama-3-8b/run.sh", set()),
+        ("/usr/bin/srun", "/data/llama-3-70b/train.sh", set()),
+        ("/usr/bin/srun", "/opt/llama.cpp/build/bin/llama-server", {"llama.cpp"}),
+        ("/usr/bin/docker", "run vllm/vllm-openai:latest", {"vllm"}),
+        ("/usr/bin/docker", "run lmsysorg/sglang:v0.5", {"sglang"}),
+        ("/usr/bin/uv", "run vllm", {"vllm"}),
+        ("/home/u/compare", "vllm", set()),
+    ],
+)
+def test_what_a_launcher_was_told_to_start_is_known_by_its_own_name(
+    program: str, line: str, engines: set[Reader]
+) -> None:
+    assert programs(ran(program, line, compiled=True)).engines == engines
+
+
 @pytest.mark.parametrize("script", ["benchmark_serving.py", "bench_serving.py"])
 def test_a_script_that_asks_a_server_is_known_by_its_name(script: str) -> None:
     found = programs(ran(f"/workspace/vllm/benchmarks/{script}"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from fingerprint.explain import Subject
 from fingerprint.explain.circumstances import circumstances
@@ -24,8 +25,8 @@ from probes.network.rdma import Device
 from probes.pcie.sections import Gpu as OnBus
 from probes.pcie.sections import Pcie
 from probes.process import Process
+from probes.storage.sections import Cache, Mount, Storage
 from probes.storage.sections import Model as StoredModel
-from probes.storage.sections import Mount, Storage
 from tests.explain.subjects import START, on_host, reading, subject
 
 H200, A100 = "NVIDIA H200", "NVIDIA A100"
@@ -223,8 +224,19 @@ def test_a_gpu_is_unused_where_others_worked_in_both_runs(
     a: dict[str, Distribution], b: dict[str, Distribution], unused: set[str]
 ) -> None:
     """Where none worked, and of what one run did not sample, nobody knows."""
-    sides = (host({f"gpu/{slot}/busy": sample for slot, sample in busy.items()}) for busy in (a, b))
+    sides = (host({f"gpu/{slot}/utilization/gpu": sample for slot, sample in used.items()}) for used in (a, b))
     assert found(*sides).unused == unused
+
+
+def test_a_gpu_that_worked_in_an_earlier_start_or_seldom_is_not_unused() -> None:
+    def used(share: float) -> Subject:
+        return host({"gpu/0/utilization/gpu": BUSY, "gpu/1/utilization/gpu": Distribution(100, share, (share,) * 7)})
+
+    assert found(used(0.0)).unused == {"1"}
+    assert found(replace(used(0.0), earlier=(used(0.9).state,)), used(0.0)).unused == set()
+    assert found(used(0.17), used(0.0)).unused == set()
+    quiet = {"gpu/0/busy": BUSY, "gpu/1/busy": IDLE}
+    assert found(host(quiet)).unused == set(), "which is less than busy may have worked"
 
 
 @pytest.mark.parametrize(
@@ -232,4 +244,12 @@ def test_a_gpu_is_unused_where_others_worked_in_both_runs(
 )
 def test_what_a_file_system_in_user_space_holds_is_told(kind: Seen[str], is_fuse: bool) -> None:
     read = reading("storage", Storage(models=Map({"target": StoredModel(mount=Mount(type=kind))})))
-    assert found(subject("A", None, None, read, samples={})).fuse is is_fuse
+    cached = reading("storage", Storage(caches=Map({"triton": Cache(mount=Mount(type=kind))})))
+    assert found(subject("A", None, None, read, samples={})).fuse == ({("models", "target")} if is_fuse else set())
+    assert found(subject("A", None, None, cached, samples={})).fuse == ({("caches", "triton")} if is_fuse else set())
+
+
+def test_a_bus_whose_drivers_nobody_could_read_is_mixed_with_none() -> None:
+    unread = Pcie(gpus=Map({"03": OnBus(driver=Gap("absent", "none"))}))
+    assert not found(host(gpu=cards(H200), pcie=unread)).mixed
+    assert found(host(gpu=cards(H200), pcie=Pcie(gpus=Map({"03": OnBus(driver="amdgpu")})))).mixed

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from fingerprint.explain import explain
+from fingerprint.explain import Subject, explain
 from fingerprint.explain.contract import Suspect
 from fingerprint.explain.reach import _helps
 from fingerprint.explain.weights import RARELY
+from probes.kernel import Kernel
+from probes.kernel.sysctls import FsParameters, Sysctl
 from probes.kit.facts import Gap, Map
 from probes.process import Process
 from tests.explain.subjects import subject
-from tests.explain.test_weights import FASTER, SLOWER, rule
+from tests.explain.test_weights import FASTER, SLOWER, ended, only, rule
 
 ABSENT = Gap("absent", "not given")
 
@@ -66,3 +68,31 @@ def test_kernels_of_attention_that_are_the_slowest_rarely_make_it_faster(
     assert (found.parts.get("rarely"), found.against, found.likelihood) == (part, (), "possible")
     if part:
         assert found.score < attention(before, after, slower=not slower).score
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "against"),
+    [
+        ("INFO", "WARNING", True),
+        ("WARNING", "INFO", False),
+        ("debug", "info", True),
+        ("WARN", "WARNING", False),
+        ("critical", "fatal", False),
+        ("INFO", "other", False),
+    ],
+)
+def test_levels_of_logs_have_an_order_and_words_for_one_level_have_none(before: str, after: str, against: bool) -> None:
+    """Quieter logs make nothing slower."""
+    a, b = (Process(env=Map({"VLLM_LOGGING_LEVEL": level})) for level in (before, after))
+    found = only(a, b, *SLOWER)
+    assert any("should have made decode_ms better" in one.says for one in found.against) is against
+
+
+@pytest.mark.parametrize(("before", "after", "against"), [(8192, 1048576, True), (1048576, 8192, False)])
+def test_a_limit_that_was_raised_ended_no_run(before: int, after: int, against: bool) -> None:
+    def limited(name: str, watches: int, status: int) -> Subject:
+        kernel = Kernel(sysctl=Sysctl(fs=FsParameters(inotify_max_user_watches=watches)))
+        return subject(name, kernel, None, ended(status), area="kernel")
+
+    (found,) = explain(limited("A", before, 0), limited("B", after, 1)).suspects
+    assert bool(found.against) is against

@@ -145,12 +145,25 @@ def test_what_this_release_does_not_know_is_left_out() -> None:
     assert explain(well(said()), failed(said("of-tomorrow"))).said == ()
 
 
-@pytest.mark.parametrize(("message", "likelihood"), [("module-missing", "likely"), ("open-files", "possible")])
-def test_that_a_package_was_not_found_makes_likely_that_it_is_gone(message: str, likelihood: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "kept", "failing", "likelihood"),
+    [
+        ("module-missing", ("torch", "black"), "B", "likely"),
+        ("module-missing", ("torch", "black"), "A", "possible"),
+        ("module-missing", ("torch",), "B", "possible"),
+        ("open-files", ("torch", "black"), "B", "possible"),
+    ],
+)
+def test_that_a_package_was_not_found_makes_likely_that_the_one_that_is_gone_was_it(
+    message: str, kept: Sequence[str], failing: str, likelihood: str
+) -> None:
+    """Of several nobody says which; and what is new in the run that failed was not missing there."""
+
     def with_packages(*names: str) -> Read:
         packages = Libraries(packages=Map({name: Package(version="1.0") for name in names}))
         return Read(at=1, area="libraries", target="main", reading=reading_of(packages))
 
-    a = well(said(), with_packages("torch", "flashinfer-python"), files=256)
-    b = failed(said(message), with_packages("torch"))
-    assert of(explain(a, b), "libraries/main/packages/flashinfer-python").likelihood == likelihood
+    whole, less = with_packages("torch", "black", "flashinfer-python"), with_packages(*kept)
+    a, b = (whole, less) if failing == "B" else (less, whole)
+    diff = explain(well(said(), a, files=256), failed(said(message), b))
+    assert of(diff, "libraries/main/packages/flashinfer-python").likelihood == likelihood

@@ -126,6 +126,7 @@ def _by_name() -> Mapping[str, Rule]:
     return {rule.name: rule for rule in rules()}
 
 
+@lru_cache(maxsize=4096)
 def rules_of(path: FactPath) -> tuple[Rule, ...]:
     """The rules that see the fact, those with the most specific globs first. One that leaves a name open, or sees those
     that begin alike, is about those that no other rule knows better."""

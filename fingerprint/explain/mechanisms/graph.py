@@ -108,7 +108,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     best       the values of a word with which the resource is at its best, `present` and `absent` for an item: who goes
                from one of these to another value loses
     worst      the values with which it is at its worst, of more than can be listed
-    scale      values in lower case, from that with which it is at its worst to the best: levels of logs
+    scale      values in lower case, from those with which it is at its worst to the best: levels of logs
     mostly     of way, best and worst: the other way is on record as well, and rare
     phases     where only these are reached, although the resources serve others as well; empty: all that these reach.
                `memory use` is always reached by what moves memory
@@ -147,7 +147,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     way: Way = "either"
     best: tuple[str, ...] = ()
     worst: tuple[str, ...] = ()
-    scale: tuple[str, ...] = ()
+    scale: tuple[tuple[str, ...], ...] = ()
     mostly: bool = False
     phases: tuple[Phase, ...] = ()
     binds: tuple[Condition, ...] = ()
@@ -176,9 +176,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LEVELS = (
-    "trace", "detail", "verbose", "debug", "info", "warn", "warning", "version", "error", "critical", "fatal", "off",
+    ("trace",), ("detail", "verbose", "debug"), ("info",), ("warn", "warning", "version"), ("error",),
+    ("critical", "fatal", "off"),
 )  # fmt: skip
-"""Of logs, from the loudest."""
+"""Of logs, from the loudest; words for one level stand together."""
 SERVES: Mapping[Resource, Mapping[Phase, str]] = {
     "sm clock": {
         "prefill": "large matrix products are bound by arithmetic",
