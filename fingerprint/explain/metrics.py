@@ -1,5 +1,6 @@
 """Is the change of a metric real? The starts of both sides, mapped to fingerprint.statistics and back."""
 
+import signal
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import log
@@ -22,6 +23,7 @@ TIMES = ("wall_time", "cpu_time")
 NOISE_FLOOR = {"wall_time": 0.02, "cpu_time": 0.02, "peak_memory": 8 << 20}
 MOVED: tuple[MetricVerdict, ...] = ("worse", "better", "changed")
 _NAMED = 3
+_OF_A_SHELL = {126: "it cannot be executed", 127: "it was not found"}
 
 
 def calls_for_a_cause(metric: MetricChange) -> bool:
@@ -166,9 +168,17 @@ def _uncounted(a: Subject, b: Subject) -> tuple[str, ...]:
 def _exit_status(x: float, y: float, uncounted: tuple[str, ...]) -> Verdict:
     if x == y:
         return Verdict(verdict="unassessed" if uncounted else "same", says="equal", medians=(x, y), notes=uncounted)
-    says = f"the command ended with {x:.0f}, then with {y:.0f}"
+    says = f"the command ended with {_in_words(int(x))}, then with {_in_words(int(y))}"
     verdict: MetricVerdict = "changed" if 0 not in (x, y) else "worse" if x == 0 else "better"
     return Verdict(verdict=verdict, says=says, medians=(x, y), notes=uncounted)
+
+
+def _in_words(status: int) -> str:
+    """With what a shell or the kernel means by it."""
+    if status in _OF_A_SHELL:
+        return f"{status} ({_OF_A_SHELL[status]})"
+    names = {128 + number: number.name for number in signal.Signals}
+    return f"{status} ({names[status]})" if status in names else f"{status}"
 
 
 def _not_measured(name: str, a: Subject, b: Subject, sides: tuple[Series, Series]) -> str:

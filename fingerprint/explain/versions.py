@@ -7,7 +7,7 @@ from fingerprint.diff.changes import Folded
 from fingerprint.explain.contract import MetricChange
 from fingerprint.explain.stream import release
 
-PATCH = -0.06
+PATCH = -0.1
 """Of a driver or kernel of the same branch: what breaks or moves much comes with another one."""
 NEWER_IS_WORSE, NEWER_IS_BETTER = 0.03, -0.05
 """Of a package whose later release the worse run has, or the better one: of 31 confirmed incidents of such upgrades 26

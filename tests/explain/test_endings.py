@@ -67,3 +67,12 @@ def test_what_hardly_anything_else_leaves_tells_most(status: int, part: float | 
     searched = (Process(activation=Map({"PATH": value})) for value in (path, "/usr/bin"))
     a, b = preload if status == 134 else searched
     assert only(a, b, [ended(0)], [ended(status)]).parts.get("told by status") == part
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(1, "1"), (127, "127 (it was not found)"), (137, "137 (SIGKILL)"), (139, "139 (SIGSEGV)")]
+)
+def test_a_status_is_told_in_words(status: int, told: str) -> None:
+    diff = explain(subject("A", None, None, ended(0)), subject("B", None, None, ended(status)))
+    assert diff.headline.startswith("exit_status is worse: the command ended with 0, then with ")
+    assert f"then with {told}" in diff.headline
