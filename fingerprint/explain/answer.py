@@ -227,7 +227,7 @@ def next_steps(
     if able := _can_explain(suspects):
         if step := deciding(metrics, able) or _about(able[0], a.name, b.name, changes):
             yield step
-        yield from besides(metrics, able)
+        yield from besides(metrics, able, (a, b))
     elif moved and b.last:
         yield _as_it_is(moved, b.last)
     if b.last and any(metric.verdict == "unassessed" and metric.ratio for metric in metrics):

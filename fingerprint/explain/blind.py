@@ -1,27 +1,18 @@
 """What no probe can see and what moves some phase of work all the same: told where nothing likely was found."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from fingerprint.explain.contract import Blind, MetricChange, Suspect
-from fingerprint.explain.engines import SERVE
 from fingerprint.explain.mechanisms.graph import Phase
 from fingerprint.explain.metrics import calls_for_a_cause
 from fingerprint.explain.phases import ANY, phases_of_metric
-from fingerprint.explain.programs import programs
 from fingerprint.explain.reach import subject_of
+from fingerprint.explain.serving import OF_SERVING, is_of_serving
 from fingerprint.explain.subject import Subject
 
 MOST = 5
-_OF_SERVING: frozenset[Phase] = frozenset(("accept length", "verify step", "decode step", "prefill", "host latency"))
-"""Phases of whose numbers a server's tell what clients asked of it; a test or a training has no clients."""
-_OF_REQUESTS = re.compile(
-    r"ttft|first[_ ]?token|tpot|(^|_)itl|inter[_ ]?token|per[_ ]?output[_ ]?token|accept|request|prompt|prefill|decode|"
-    r"draft|verify|output_(throughput|tokens)|generation"
-)
-"""Names of numbers that only serving has."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -87,16 +78,8 @@ def blind(
 
 def _unseen(metric: MetricChange, sides: Sequence[Subject]) -> Iterator[Blind]:
     phases = phases_of_metric(metric.name, metric.unit)
-    if phases & _OF_SERVING and not _is_of_serving(metric.name, sides):
+    if phases & OF_SERVING and not is_of_serving(metric.name, sides, metric.unit):
         phases = ANY
     for sight in SIGHTS:
         if sight.phases & phases:
             yield Blind(what=sight.what, look=sight.look)
-
-
-def _is_of_serving(name: str, sides: Sequence[Subject]) -> bool:
-    """Also where nobody knows what ran."""
-    if _OF_REQUESTS.search(name.lower()) or any(side.last and side.last.opened.attached for side in sides):
-        return True
-    ran = programs(side.state for side in sides)
-    return bool(ran.engines & SERVE) or ran.asks or not (ran.called or ran.compiled)

@@ -10,6 +10,8 @@ from fingerprint.explain.mechanisms.graph import Phase, Resource
 from fingerprint.explain.metrics import calls_for_a_cause
 from fingerprint.explain.phases import ANY, phases_of_metric
 from fingerprint.explain.reach import subject_of
+from fingerprint.explain.serving import OF_SERVING, is_of_serving
+from fingerprint.explain.subject import Subject
 from fingerprint.words import clean, quantity
 
 # `renice -n 0 -p PID`: whoever restores it knows which process.
@@ -39,6 +41,7 @@ need not, and a number that stands still then tells nothing."""
 _BETWEEN: frozenset[Resource] = frozenset(("collective", "nvlink", "network"))
 """Which an all-reduce shows, and no copy."""
 _SPECULATES = re.compile(r"specul|draft|accept|verify")
+_OF_DRAFTS: frozenset[Phase] = frozenset(("verify step", "accept length"))
 _OTHER_CODE = re.compile(
     r"^libraries/|(^|[/_])(version|release|record|srcversion|commit|sha256|build_id|digest|image)$"
 )
@@ -74,10 +77,12 @@ def _is_set_back_by_hand(suspect: Suspect) -> bool:
     return is_set or (bool(suspect.restore) and not command(suspect))
 
 
-def besides(metrics: Sequence[MetricChange], suspects: Sequence[Suspect]) -> Iterator[str]:
+def besides(
+    metrics: Sequence[MetricChange], suspects: Sequence[Suspect], sides: Sequence[Subject] = ()
+) -> Iterator[str]:
     """A number that nobody took and that tells the first two apart; and how to confirm the first where no command sets
     it back."""
-    yield from _measuring(metrics, _rivals(suspects))
+    yield from _measuring(metrics, _rivals(suspects), sides)
     if suspects[0].reaches and suspects[0].confirm and not command(suspects[0]):
         yield f"To confirm the first suspect: {suspects[0].confirm}"
 
@@ -98,23 +103,28 @@ def _as_in_a(metrics: Sequence[MetricChange]) -> str:
     return f"{clean(metric.name)} near {quantity(metric.a.median, metric.unit)}"
 
 
-def _measuring(metrics: Sequence[MetricChange], two: Sequence[Suspect]) -> Iterator[str]:
-    if not two:
-        return
-    own = [metric for metric in metrics if metric.ratio and metric.name not in EVERY_RUN]
+def _measuring(metrics: Sequence[MetricChange], two: Sequence[Suspect], sides: Sequence[Subject]) -> Iterator[str]:
+    own = [metric for metric in metrics if two and metric.ratio and metric.name not in EVERY_RUN]
     measured = {phase for metric in own for phase in phases_of_metric(metric.name, metric.unit)}
     if measured <= ANY:
         return
-    speculates = any(_SPECULATES.search(name) for name in (*(it.name for it in own), *(it.facts[0] for it in two)))
+    missing = _not_there(own, two, sides) | measured
     for phase in _BY_ITSELF:
-        for moves, leaves in (two, reversed(two)) if phase not in measured else ():
-            is_there = speculates or phase not in ("verify step", "accept length")
-            if is_there and phase in _told(moves) - _phases(leaves):
+        for moves, leaves in (two, reversed(two)) if phase not in missing else ():
+            if phase in _told(moves) - _phases(leaves):
                 names = clean(moves.facts[0]), clean(leaves.facts[0])
                 is_between = phase == "transfer" and rule(moves.rules[0]).moves[0] in _BETWEEN
                 what = "an all-reduce by itself" if is_between else _BY_ITSELF[phase]
                 yield f"Measure {what} as well, in both: {names[0]} should move it, {names[1]} should not"
                 return
+
+
+def _not_there(own: Sequence[MetricChange], two: Sequence[Suspect], sides: Sequence[Subject]) -> frozenset[Phase]:
+    """What a program that does not serve, or that drafts nothing, has no number of."""
+    if not any(is_of_serving(metric.name, sides, metric.unit) for metric in own):
+        return OF_SERVING
+    names = (*(metric.name for metric in own), *(suspect.facts[0] for suspect in two))
+    return frozenset() if any(map(_SPECULATES.search, names)) else _OF_DRAFTS
 
 
 def _phases(suspect: Suspect) -> frozenset[Phase]:

@@ -105,12 +105,12 @@ def _sentences(a: Subject, b: Subject, host: bool | None, command: bool | None, 
 
 def _shared(a: Subject, b: Subject) -> str:
     x, y = ({run.id for run in side.attempts} for side in (a, b))
-    if not x & y:
-        return ""
-    if x == y:
-        return "A and B are the same run: nothing can differ."
+    if x == y and (x or a.name == b.name):
+        same = "snapshot" if not x else "run" if len(x) == 1 else "runs"
+        return f"A and B are the same {same}: nothing can differ."
     count = len(x & y)
-    return f"{count} attempt{'s are' if count > 1 else ' is'} in both A and B: their numbers are not independent."
+    both = f"{count} attempt{'s are' if count > 1 else ' is'} in both A and B"
+    return f"{both}: their numbers are not independent." if count else ""
 
 
 def _other_host(a: Subject, b: Subject, host: bool | None) -> str:

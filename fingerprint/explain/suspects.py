@@ -29,6 +29,7 @@ _CAPITALS = re.compile(r"\$\(echo (\w+) \| tr a-z A-Z\)")
 _PIP = "pip install "
 _LOCAL = re.compile(r"[^+]*\+(.+)")
 """Of a version, what tells builds of it apart: PyPI holds none that has it."""
+_NIGHTLY = ".dev"
 _OF_PYTORCH = frozenset(("torch", "torchvision", "torchaudio"))
 _BUILDS_OF_PYTORCH = re.compile(r"cu\d+|cpu|rocm[\d.]+")
 _INDEX = "https://download.pytorch.org/whl"
@@ -139,7 +140,9 @@ def restore(folded: Folded) -> str | None:
 
 
 def _where_it_is(template: str, folded: Folded, values: Sequence[str | None]) -> str:
-    """Of builds that PyPI does not hold, with the index that does; empty where none is known."""
+    """Of builds that PyPI does not hold, with the index that does; empty where none is known, as of nightly builds."""
+    if any(_NIGHTLY in (value or "") for value in values):
+        return ""
     local = {found[1] if (found := _LOCAL.fullmatch(value or "")) else "" for value in values}
     if local == {""}:
         return template

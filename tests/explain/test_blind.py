@@ -56,6 +56,11 @@ def test_of_what_clients_ask_nothing_is_told_of_a_program_that_has_none() -> Non
         assert not asked & {*training}
         assert asked & {*looks(number)}  # nobody knows what ran
         assert asked & {*looks(number, ran=ran("/opt/venv/bin/vllm", "serve m"))}
+    transfer = metric("busbw", "worse", 40.0, 20.0, unit="GB/s", better="higher")
+    assert looks(transfer, ran=ran("/usr/bin/all_reduce_perf", compiled=True))[0].startswith("NCCL")
+    for path in ("/opt/venv/bin/genai-perf", "/opt/venv/bin/text-generation-server"):
+        throughput = metric("total_throughput", "worse", 41000.0, 9100.0, unit="tok/s", better="higher")
+        assert asked & {*looks(throughput, ran=ran(path))}
     first_token = metric("ttft_ms", "worse", 41.0, 91.0, unit="ms")
     assert "what the prefix cache held already" in looks(first_token, ran=ran("/srv/bench.py"))
 

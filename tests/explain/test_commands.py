@@ -84,6 +84,8 @@ def test_a_package_is_set_back_without_those_that_it_would_bring_along() -> None
         ("torchaudio", "2.8.0+cpu", "--index-url https://download.pytorch.org/whl/cpu"),
         ("torchvision", "0.23.0+rocm6.4", "--index-url https://download.pytorch.org/whl/rocm6.4"),
         ("torch", "2.8.0+git12ab", None),
+        ("torch", "2.9.0.dev20250801+cu128", None),
+        ("torch", "2.9.0.dev20250801", None),
         ("vllm", "0.10.2+cu128", None),
     ],
 )
@@ -93,6 +95,14 @@ def test_a_build_that_pypi_does_not_hold_is_set_back_from_the_index_that_does_or
     folded = changed("libraries", f"packages/{package}/version", version, "9.0")
     whole = replace(folded, changes=(replace(folded.first, item=package),), first=replace(folded.first, item=package))
     assert restore(whole) == (told and f"pip install --no-deps {package}=={version} {told}")
+
+
+def test_of_builds_of_several_indices_no_command_sets_all_back() -> None:
+    folded = changed("libraries", "packages/torch/version", "2.8.0+cu128", "9.0")
+    first = replace(folded.first, item="torch")
+    for other, is_told in (("2.8.0+cu128", True), ("2.8.0+cu126", False)):
+        both = replace(folded, changes=(first, replace(first, before=other)), first=first)
+        assert bool(restore(both)) is is_told
 
 
 @pytest.mark.parametrize(

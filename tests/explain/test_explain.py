@@ -195,8 +195,24 @@ def test_that_a_run_is_on_both_sides_is_said() -> None:
     a, b = subject("A"), subject("B")
     series = replace(a, attempts=(*a.attempts, *b.attempts))
     assert explained(a, a).comparable.says.startswith("A and B are the same run: nothing can differ.")
-    assert explained(series, b).comparable.says.startswith("1 attempt is in both A and B")
-    assert "both" not in explained(a, b).comparable.says
+    assert explained(series, series).comparable.says.startswith("A and B are the same runs: nothing can differ.")
+    assert explained(series, b).comparable.says.startswith("1 attempt is in both A and B: their")
+    longer = replace(a, attempts=(*series.attempts, *subject("C").attempts))
+    assert explained(series, longer).comparable.says.startswith("2 attempts are in both A and B: their")
+    unlike = explained(a, b).comparable.says
+    assert "both" not in unlike
+    assert "nothing can differ" not in unlike
+
+
+def test_that_a_snapshot_is_on_both_sides_is_said() -> None:
+    one, other = (
+        Subject(name=name, state=effective_of_snapshot(snapshot({"made": Made(mode="a")}, id_=name)))
+        for name in ("s1", "s2")
+    )
+    same = "A and B are the same snapshot: nothing can differ."
+    assert explained(one, one).comparable.says.startswith(same)
+    for unlike in (explained(one, other), explained(subject("s1"), one), explained(subject("s1"), subject("s1"))):
+        assert same not in unlike.comparable.says
 
 
 @pytest.mark.parametrize(

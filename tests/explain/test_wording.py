@@ -1,8 +1,12 @@
 """What an answer says of a suspect is about this one: its mechanism, what was seen of it, and what can be done."""
 
+from typing import Any
+
 import pytest
 
+from fingerprint.diff.known import probe_of
 from fingerprint.explain import explain
+from fingerprint.explain.answer import next_steps
 from fingerprint.explain.contract import Diff
 from fingerprint.explain.mechanisms import rule
 from fingerprint.runs.record import Growth
@@ -16,6 +20,7 @@ from probes.platform.daemons import Daemon as HostDaemon
 from probes.platform.daemons import Daemons
 from tests.explain.subjects import subject
 from tests.explain.test_weights import SLOWER
+from tests.report.cases import changed, suspect
 
 SLOTS = ("0000:17:00.0", "0000:2a:00.0")
 CAPPED = "clocks_event_reasons_counters/sw_power_cap"
@@ -59,6 +64,22 @@ def test_what_is_seen_and_set_nowhere_is_not_asked_to_be_as_it_was() -> None:
     diff = between("gpu", lanes(16), lanes(4))
     assert diff.suspects[0].confirm
     assert diff.next == (f"To confirm the first suspect: {diff.suspects[0].confirm}",)
+
+
+@pytest.mark.parametrize(
+    ("told", "step"),
+    [
+        ({}, "Find out why x/state is not what it was in A: cat /x"),
+        ({"confirm": "try"}, "To confirm the first suspect: try"),
+        ({"confirm": "try", "reaches": False}, "Find out why x/state is not what it was in A: cat /x"),
+        ({"restore": "renice -n 1 -p PID", "confirm": "try"}, "Run again with x/state as it was in A: 1"),
+    ],
+)
+def test_what_is_seen_and_set_nowhere_is_found_out_about_where_no_test_is_told(told: dict[str, Any], step: str) -> None:
+    first = suspect(1, "x/state", 1, 2, check="cat /x", **told)
+    sides = subject("A"), subject("B")
+    steps = next_steps(*sides, (), [first], [changed("x/state", 1, 2, kind="state")], (), probe_of)
+    assert next(steps) == step
 
 
 def test_of_a_daemon_it_is_asked_that_it_runs_as_it_did() -> None:
