@@ -25,10 +25,12 @@ UNREAD = ({"gap": "timed_out"}, {"gap": "failed"})
 
 
 class Meanwhile(NamedTuple):
-    """For the headline: what was not alike while they ran, and what held one of them up."""
+    """For the headline: what was not alike while they ran, and what held one of them up; worse: of that the worse
+    one."""
 
     seen: str = ""
     held: str = ""
+    worse: str = ""
 
     def __str__(self) -> str:
         return self.seen + self.held
@@ -66,11 +68,11 @@ def _why(
         return f", and {nothing} changed that could explain it{waited}"
     change = _change(suspects, changes)
     if not suspects[0].reaches:
-        return f", and nothing that changed is known to lead to it: {change}{waited}"
+        return f", and nothing that changed is known to lead to it: {change}{waited.seen}{waited.worse}"
     if not _can_explain(suspects):
-        return f", and what changed explains nothing of it: {change}{waited}"
+        return f", and what changed explains nothing of it: {change}{waited.seen}{waited.worse}"
     unlikely = ", an unlikely one" if suspects[0].likelihood == "unlikely" else ""
-    beside = "" if was_seen_at_work(suspects) else waited.held
+    beside = "" if was_seen_at_work(suspects) else waited.worse
     return f"; first suspect{unlikely}: {change}{_at_most(moved, suspects[0])}{beside}"
 
 

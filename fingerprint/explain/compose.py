@@ -13,16 +13,16 @@ from fingerprint.explain.blind import blind
 from fingerprint.explain.bounds import left_over
 from fingerprint.explain.canary import Canary, canary
 from fingerprint.explain.canary import told as told_by_canary
-from fingerprint.explain.circumstances import circumstances
+from fingerprint.explain.circumstances import Circumstances, circumstances
 from fingerprint.explain.clocks import apart_from_waiting
 from fingerprint.explain.contract import SCHEMA, ChangedFact, Diff, During, MetricChange, OwnNoise, Pair, Suspect
 from fingerprint.explain.counters import grew, was_reset
 from fingerprint.explain.decisive import Unchanged
 from fingerprint.explain.found import found as found_in_one
 from fingerprint.explain.found import with_evidence
-from fingerprint.explain.held_up import Held, held_up, then_next, told_first
+from fingerprint.explain.held_up import Held, beside, held_up, then_next, told_first, worse_of
 from fingerprint.explain.held_up import held_against as apart_from_others
-from fingerprint.explain.in_force import apart_from_unread, as_read, left_open
+from fingerprint.explain.in_force import AsRead, apart_from_unread, as_read, left_open
 from fingerprint.explain.metrics import calls_for_a_cause, metric_changes
 from fingerprint.explain.notable import notable, over_devices, under_load
 from fingerprint.explain.observed import Observed, observed, reset, under_keys_of_a
@@ -101,9 +101,9 @@ class _Found(NamedTuple):
 
 def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange, ...], known: ProbeOf) -> Diff:
     """What the Diff says in one field by what it says in the others."""
-    changes = found.apart.changes
-    held = (*held_up(a, b, known), *held_by_others(a, b))
-    ranked = apart_from_others(held_against(_rank(found, metrics, a, b), a, b, known), held)
+    changes, around, worse = found.apart.changes, circumstances(a, b), worse_of(metrics)
+    held = (*held_up(a, b, known), *held_by_others(a, b, around, changes.pairing[1:]))
+    ranked = apart_from_others(held_against(_rank(found, metrics, around, as_read(a, b, changes)), a, b, known), held)
     suspects = _suspects(found, ranked, a, b, known)
     findings = found_in_one(a, b, suspects, known)
     suspects = with_evidence(suspects, findings, a, b)
@@ -113,7 +113,7 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
     ruled, unknown = ruled_out(changes, a, known), not_known(changes, known, _to_explain(metrics), (a.name, b.name))
     intended = tuple(changed_fact(folded, {}) for folded in changes.intended)
     during = apart_from_waiting(over_devices(found.apart.during, found.seen, known), found.seen, suspects)
-    start, waited = foreword(a, b, same, metrics, moved(changes)), _meanwhile(during, found, held)
+    start, waited = foreword(a, b, same, metrics, moved(changes)), _meanwhile(during, found, held, worse)
     otherwise = unchanged(ruled.count, unread(changes), intended) + aside(found.apart) + left_open(changes)
     return Diff(
         schema=SCHEMA,
@@ -137,17 +137,16 @@ def _answers(a: Subject, b: Subject, found: _Found, metrics: tuple[MetricChange,
         ruled_out=ruled,
         not_known=unknown,
         blind=blind(metrics, suspects, any(each.unlike for each in held), (a, b)),
-        next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown, known), suspects),
+        next=then_next(held, next_steps(a, b, metrics, suspects, told, unknown, known), suspects, worse),
     )
 
 
-def _meanwhile(during: Sequence[During], found: _Found, held: Sequence[Held]) -> Meanwhile:
-    return Meanwhile(under_load(during, found.seen), told_first(held))
+def _meanwhile(during: Sequence[During], found: _Found, held: Sequence[Held], worse: str) -> Meanwhile:
+    return Meanwhile(under_load(during, found.seen), told_first(held), told_first(beside(held, worse)))
 
 
-def _rank(found: _Found, metrics: Sequence[MetricChange], a: Subject, b: Subject) -> tuple[Ranked, ...]:
-    changes = found.apart.changes
-    return rank(changes, found.grown, found.seen, metrics, circumstances(a, b), as_read(a, b, changes), found.canary)
+def _rank(found: _Found, metrics: Sequence[MetricChange], around: Circumstances, read: AsRead) -> tuple[Ranked, ...]:
+    return rank(found.apart.changes, found.grown, found.seen, metrics, around, read, found.canary)
 
 
 def _suspects(found: _Found, ranked: Sequence[Ranked], a: Subject, b: Subject, known: ProbeOf) -> tuple[Suspect, ...]:

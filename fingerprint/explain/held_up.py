@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from fingerprint.diff.known import ProbeOf
 from fingerprint.explain.bystanders import Start, bystanders, in_the_way, is_crowded_by_itself, starts
-from fingerprint.explain.contract import Evidence, HeldUp, Likelihood, Neighbour, Suspect
+from fingerprint.explain.contract import Evidence, HeldUp, Likelihood, MetricChange, Neighbour, Suspect
+from fingerprint.explain.in_force import NOT_IN_FORCE
 from fingerprint.explain.rank import Ranked
+from fingerprint.explain.reach import subject_of
 from fingerprint.explain.subject import Subject
 from fingerprint.explain.waiting import (
     OF_MAIN,
@@ -30,6 +32,9 @@ LEAST = 0.05
 
 LESS = 0.2
 """Of a suspect whose whole evidence is a wait for which others account."""
+
+SEEN = frozenset(("grew", "lost", NOT_IN_FORCE))
+"""Parts of the score of what was seen itself, and needs no other run to show it."""
 
 
 class Wait(NamedTuple):
@@ -212,25 +217,46 @@ def _of_others(line: HeldUp) -> str:
     )
 
 
+def worse_of(metrics: Sequence[MetricChange]) -> str:
+    """Which run was worse, a or b, by the number that is to be explained; empty where none tells."""
+    moved = subject_of(metrics)
+    return {"worse": "b", "better": "a"}.get(moved.verdict, "") if moved else ""
+
+
+def beside(held: Iterable[Held], worse: str) -> tuple[Held, ...]:
+    """Wherein the runs are clearly unlike, and the worse one had more of: that may be why it was worse. All wherein
+    they are unlike where none is known to be."""
+    unlike = (each for each in held if each.unlike)
+    return tuple(each for each in unlike if worse in ("", _more(each.line)))
+
+
+def _more(line: HeldUp) -> str:
+    """Which run was held up more."""
+    return "b" if (line.b or 0) > (line.a or 0) else "a"
+
+
 def told_first(held: Iterable[Held]) -> str:
     """For the headline: the first wait in which the runs are clearly unlike, or nothing."""
     return next((f"; {each.line.says}" for each in held if each.unlike), "")
 
 
-def then_next(held: Iterable[Held], steps: Iterable[str], suspects: Sequence[Suspect]) -> tuple[str, ...]:
+def then_next(
+    held: Sequence[Held], steps: Iterable[str], suspects: Sequence[Suspect], worse: str = ""
+) -> tuple[str, ...]:
     """The next steps with what would keep a run from waiting: behind those of the suspects, if there are any. Who took
-    what the run needs comes first, where the first suspect was not seen at work."""
-    held = [each for each in held if each.unlike or each.line.by]
-    first = dict.fromkeys(each.remedy for each in held if not suspects or _was_taken(each, suspects))
-    remedies = dict.fromkeys(each.remedy for each in held)
-    return (*first, *steps, *(remedy for remedy in remedies if remedy not in first))
+    what the worse run needs comes first, unless the first suspect was seen."""
+    told = [each for each in held if each.unlike or each.line.by]
+    others = [each for each in beside(told, worse) if each.line.by or each.line.fact.startswith("gpu/")]
+    first = told if not suspects else [] if _was_seen(suspects) else others
+    ahead, remedies = (tuple(dict.fromkeys(each.remedy for each in some)) for some in (first, told))
+    return (*ahead, *steps, *(remedy for remedy in remedies if remedy not in ahead))
 
 
-def _was_taken(each: Held, suspects: Sequence[Suspect]) -> bool:
-    is_of_others = bool(each.line.by) or each.line.fact.startswith("gpu/")
-    return each.unlike and is_of_others and not was_seen_at_work(suspects)
+def _was_seen(suspects: Sequence[Suspect]) -> bool:
+    """Of the first, whether it was seen at work, to grow or to be lost, or known to be in force in no process yet."""
+    return was_seen_at_work(suspects) or bool(SEEN & suspects[0].parts.keys())
 
 
 def was_seen_at_work(suspects: Sequence[Suspect]) -> bool:
-    """Of the first: what held a run up was seen, and stands behind no suspect that was not."""
+    """Whether the first is likely or has evidence: then nothing that held a run up is told before it or beside it."""
     return bool(suspects) and (suspects[0].likelihood == "likely" or bool(suspects[0].evidence))

@@ -1,6 +1,5 @@
 """What was observed while both runs ran, side by side."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
@@ -17,7 +16,7 @@ from probes.kit.paths import FactPath, parse_path
 CALM = 0.05
 """Share of the time that some task waited for a CPU up to which a host counts as idle enough to time a command."""
 CPU_WAIT = "pressure/cpu/some/total"
-_OF_OTHERS = re.compile(r"neighbours/|gpu/[^/]*/(unowned_memory$|processes/)")
+_OF_OTHERS = "neighbours/"
 
 
 class Observed(msgspec.Struct, frozen=True):
@@ -34,12 +33,12 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 def observed(a: Samples, b: Samples, known: ProbeOf) -> tuple[Observed, ...]:
-    """Without who else was at work or held memory of a GPU: that is told only of a run that was held up, by `held_up`.
-    Nor states: what they held is compared."""
+    """Without who else was at work: that is told only of a run that was held up, by `held_up`. Nor states: what they
+    held is compared."""
     found = []
     for path, x in a.items():
         y = b.get(path)
-        if _moves(x) and _moves(y) and type(x) is type(y) and not _OF_OTHERS.match(path):
+        if _moves(x) and _moves(y) and type(x) is type(y) and not path.startswith(_OF_OTHERS):
             fact = fact_at(parse_path(path), known)
             found.append(Observed(path, fact, x, y))
     return tuple(found)

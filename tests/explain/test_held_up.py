@@ -16,6 +16,7 @@ from fingerprint.runs.effective import effective
 from fingerprint.runs.record import Distribution, Growth, Measured, Process, Sampled
 from fingerprint.runs.run import Run
 from fingerprint.snapshot import reading_of
+from probes.kit.facts import Map
 from probes.process.sections import Process as ProcessSection
 from tests.runs.recorded import SECOND, closed, measured, run
 
@@ -64,11 +65,12 @@ def subject(
     nice: int = 0,
     affinity: str = "0-127",
     wall: float = 4.0,
+    allocator: str = "",
     more: Mapping[str, Distribution | Growth] | None = None,
     **told: Any,
 ) -> Subject:
     """A run with a reading of `main`, its wall time and `samples`; `more` of them by path."""
-    of_main = reading_of(ProcessSection(nice=nice, affinity=affinity))
+    of_main = reading_of(ProcessSection(nice=nice, affinity=affinity, env=Map({"MALLOC_ARENA_MAX": allocator})))
     records = (
         Process(at=START, area="process", target="main", reading=of_main),
         Sampled(at=START, ticks=9, missed=0, facts={**samples(**told), **(more or {})}),
@@ -297,3 +299,22 @@ def test_a_metric_that_moved_without_a_suspect_is_told_with_the_waiting() -> Non
         subject("A", stalls=calm), subject("B", wall=9.0, waited=0.4, stalls=calm, programs={"make": 1.0}), steady
     )
     assert "no state changed that could explain it; B waited 40 % of its time for a CPU while make" in diff.headline
+
+
+@pytest.mark.parametrize(("waits", "is_told"), [((0.0, 0.4), True), ((0.4, 0.0), False)])
+def test_beside_a_suspect_the_wait_of_the_better_run_explains_nothing(
+    waits: tuple[float, float], is_told: bool
+) -> None:
+    steady = tuple(
+        run(measured("wall_time", s), closed(), id_=f"01other{n}")
+        for n, s in enumerate((4.0, 4.1, 4.05, 3.9, 4.0, 4.1))
+    )
+    a, b = (
+        subject(name, allocator=arenas, wall=wall, waited=waited, stalls={"cpu": 0.01}, programs={"make": 1.0})
+        for name, arenas, wall, waited in zip("AB", ("8", "1"), (4.0, 9.0), waits, strict=True)
+    )
+    diff = explained(a, b, steady)
+    assert len(diff.held_up) == 1
+    assert "MALLOC_ARENA_MAX" in diff.headline
+    assert ("waited 40 %" in diff.headline) is is_told
+    assert ("without make beside it" in diff.next[0]) is is_told
