@@ -1,6 +1,5 @@
 """Is the change of a metric real? The starts of both sides, mapped to fingerprint.statistics and back."""
 
-import signal
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import log
@@ -177,6 +176,8 @@ def _in_words(status: int) -> str:
     """With what a shell or the kernel means by it."""
     if status in _OF_A_SHELL:
         return f"{status} ({_OF_A_SHELL[status]})"
+    import signal
+
     names = {128 + number: number.name for number in signal.Signals}
     return f"{status} ({names[status]})" if status in names else f"{status}"
 

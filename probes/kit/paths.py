@@ -88,7 +88,9 @@ def _part(part: str, whole: str) -> Part:
     literals = [_segment(piece, whole) if piece else "" for piece in part.split("*")]
     if literals == [""]:
         raise ValueError(f"'{whole}' has an empty segment: write area/*/name")
-    return literals[0] if len(literals) == 1 else re.compile(translate("*".join(map(escape, literals))))
+    if len(literals) < 3:
+        return literals[0] if len(literals) == 1 else re.compile(".*".join(map(re.escape, literals)), re.DOTALL)
+    return re.compile(translate("*".join(map(escape, literals))))  # takes no longer than their length
 
 
 def _match(parts: Sequence[Part], path: Sequence[str]) -> bool:
