@@ -21,7 +21,11 @@ from fingerprint.runs.record import Closed, Trouble
 from tests.runs.conftest import CHECKOUT, Starter, Terminal
 from tests.waiting import until
 
-SIZE = "import os, signal, sys, time\nshow = lambda *_: print('size', *os.get_terminal_size(1), flush=True)\n"
+SIZE = """\
+import os, signal, sys, time
+show = lambda *_: os.write(1, b'size %d %d\\n' % tuple(os.get_terminal_size(1)))
+"""
+"""Written past any buffer: a signal may come while one is flushed."""
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(min_value=1, max_value=24))
